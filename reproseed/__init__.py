@@ -1,0 +1,3 @@
+"""Make PyTorch training reproducible."""
+
+__version__ = "0.1.0.dev0"
