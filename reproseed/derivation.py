@@ -1,0 +1,75 @@
+"""Turn (master seed, address, label) into the bytes of one stream. Pure, versioned, frozen.
+
+Derivation 1: the message is the ASCII bytes ``reproseed/1``, a zero byte, the master seed as 8 bytes, the
+number of coordinates as 2 bytes, the coordinates sorted by name (see `address`), then the stream's label with
+2 bytes of length before it; all integers little-endian. The stream is SHAKE-128 of the message (FIPS 202, from
+`hashlib`), as many bytes as are wanted.
+
+No other module does arithmetic on seeds. Answers are frozen in ``tests/golden/derivation-1.json``; a change of
+any of them is a new version beside this one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Mapping
+
+from reproseed.address import Address, check_value
+from reproseed.errors import CoordinateTypeError, CoordinateValueError, SeedRangeError
+
+Derive = Callable[[int, Address, str, int], bytes]
+
+
+def check_master_seed(value: object) -> int:
+    """Return a master seed as a plain ``int``, or raise naming the range."""
+    if type(value) is not int:
+        try:
+            number = check_value("master_seed", value)
+        except CoordinateValueError:
+            number = int(value.__index__())  # type: ignore[attr-defined]  # integer-like, only out of range
+        if isinstance(number, str):
+            raise CoordinateTypeError(f"master_seed={value!r} is a str; an int in [0, 2**64) is wanted.")
+        value = number
+    if not 0 <= value < 2**64:
+        raise SeedRangeError(f"master_seed={value} is out of range; allowed are integers in [0, 2**64).")
+    return value
+
+
+def draw_master_seed() -> int:
+    """Draw a master seed from the operating system, in ``[0, 2**63)``.
+
+    63 bits, so that it passes through ``--seed`` options and logs that know signed integers only.
+    """
+    return secrets.randbits(63)
+
+
+def derive_1(master_seed: int, address: Address, label: str, length: int) -> bytes:
+    """Return ``length`` bytes of a stream by derivation 1.
+
+    >>> derive_1(0, Address(), "python", 4) == derive_1(0, Address(), "numpy", 4)
+    False
+    """
+    name = label.encode("utf-8")
+    message = b"".join(
+        (
+            b"reproseed/1\0",
+            master_seed.to_bytes(8, "little"),
+            address.encoded,
+            len(name).to_bytes(2, "little"),
+            name,
+        )
+    )
+    return hashlib.shake_128(message).digest(length)
+
+
+DERIVATIONS: Mapping[int, Derive] = {1: derive_1}
+
+
+def check_derivation(version: object) -> int:
+    """Return a derivation's version number, or raise naming those that exist."""
+    if isinstance(version, bool) or version not in DERIVATIONS:
+        raise CoordinateValueError(
+            f"derivation={version!r} is not known to this version of reproseed; it has {sorted(DERIVATIONS)}."
+        )
+    return int(version)  # type: ignore[call-overload, no-any-return]  # a key of the table

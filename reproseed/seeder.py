@@ -1,0 +1,399 @@
+"""`Seeder`: one run. Master seed, rank, sources, position, and the checkpoint of all of it."""
+
+from __future__ import annotations
+
+import logging
+import platform
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeVar
+
+from reproseed import mersenne, stack
+from reproseed.address import Address, Value, check_names, check_value
+from reproseed.derivation import check_derivation, check_master_seed
+from reproseed.errors import (
+    CaptureError,
+    CoordinateTypeError,
+    NotRestorableWarning,
+    RepeatedAddressWarning,
+    ResumeWarning,
+    StateMismatchError,
+    warn,
+)
+from reproseed.progress import Progress
+from reproseed.ranks import ALONE, Place
+from reproseed.resume import Resuming
+from reproseed.scopes import PARAMETERS, Preserved, Seeded, make_seeded
+from reproseed.snapshots import Snapshot, StreamOf, put_back
+from reproseed.sources.accelerator import AcceleratorSource
+from reproseed.sources.protocol import Source
+from reproseed.sources.registry import Registry
+from reproseed.stack import Entry
+from reproseed.state import FORMAT, from_json, seal, to_json
+from reproseed.steps import Epochs, Steps
+from reproseed.streams import Stream
+
+T = TypeVar("T")
+_log = logging.getLogger("reproseed")
+
+
+class Seeder:
+    """The seeder of one run. `reproseed.init` makes one and puts it in place; making one by hand touches nothing.
+
+    Its methods are those of the module, bound to this run.
+
+    Args:
+        master_seed: in ``[0, 2**64)``.
+        drawn: whether it was drawn, not chosen: such a seed gives way to a checkpoint's.
+        place: rank and world size.
+        coordinates: what tells this rank's streams from the others'; ``{"rank": rank}`` by default.
+        task_seeds: master seeds of single tasks.
+        distinct_devices: give each device index its own stream.
+        derivation: version of the derivation.
+        seeding: False makes every scope pass through and seed nothing.
+    """
+
+    def __init__(
+        self,
+        master_seed: int,
+        *,
+        drawn: bool = False,
+        place: Place = ALONE,
+        coordinates: Mapping[str, Value] | None = None,
+        task_seeds: Mapping[Value, int] | None = None,
+        distinct_devices: bool = False,
+        derivation: int = 1,
+        seeding: bool = True,
+    ) -> None:
+        self.master_seed = check_master_seed(master_seed)
+        self.drawn = drawn
+        self.place = place
+        self.coordinates: dict[str, Value] = dict({"rank": place.rank} if coordinates is None else coordinates)
+        self.task_seeds = {check_value("task", t): check_master_seed(s) for t, s in (task_seeds or {}).items()}
+        self.derivation = check_derivation(derivation)
+        self.seeding = seeding
+        self.registry = Registry(distinct_devices)
+        self.progress = Progress()
+        self.base, self.base_shared = Address(), True
+        self._base_master: int | None = None
+        self._derived: list[str] = []
+        self._default_task: str | None = None
+        self._warned: set[str] = set()
+        self.waiting: dict[str, Any] = {}
+
+    # --- what a user calls ---------------------------------------------------------------------------------------
+
+    def get_master_seed(self) -> int:
+        """Return the master seed, in ``[0, 2**64)``."""
+        return self.master_seed
+
+    def reseed(
+        self,
+        task: Any,
+        epoch: Any = 0,
+        *,
+        step: Any = None,
+        shared: bool = False,
+        **coordinates: Any,
+    ) -> None:
+        """Put all generators at (task, epoch), for good; see `reproseed.reseed`."""
+        given = {"task": task, "epoch": epoch, **({} if step is None else {"step": step})}
+        check_names(coordinates, (*PARAMETERS, "shared"), "reseed()")
+        address = Address(**given, **coordinates)
+        own = {name: check_value(name, value) for name, value in coordinates.items()}
+        self.refuse_capture(address)
+        stack.admit(address)
+        entry = stack.innermost()
+        sources = self.sources()
+        # The libraries' own generators take any seed; only a user's or a device's can fail half-way.
+        before = Snapshot(sources) if self.registry.has_registered else None
+        try:
+            self.seed(sources, address, shared, None)
+        except BaseException:
+            if before is not None:
+                put_back(before, sources, self.streams_around(entry))
+            raise
+        if entry is None:
+            self.stand_at(address, shared, None)
+        else:
+            entry.address = address
+        self.progress.reseed(address, own)
+
+    def register_generator(
+        self, gen: Any = None, shared: bool = False, *, name: str | None = None, within: Any = None
+    ) -> None:
+        """Add a generator, or all that an object holds; see `reproseed.register_generator`."""
+        if (gen is None) == (within is None):
+            raise CoordinateTypeError(
+                "register_generator() takes a generator or within=, an object that holds some: exactly one of the two."
+            )
+        if within is not None:
+            added = self.registry.register_within(within, shared, name)
+        else:
+            one = self.registry.register(gen, shared, name)
+            added = [] if one is None else [one]
+        entry = stack.innermost()
+        around = entry if entry is not None and entry.seeder is self else None
+        streams = self.streams_around(around)
+        try:
+            for source in added if self.seeding else ():
+                source.seed(streams(source))
+        except BaseException:
+            for source in added:
+                self.registry.unregister(source.name)
+            raise
+
+    def unregister_generator(self, gen: Any) -> None:
+        """Remove a generator, or all that an object holds; see `reproseed.unregister_generator`."""
+        self.registry.unregister(gen)
+
+    def seeded(self, *args: Any, **keywords: Any) -> Seeded:
+        """Return a scope of this run; see `reproseed.seeded`."""
+        refuse_positional("seeded", args)
+        return make_seeded(self.itself, "seeded()", keywords)
+
+    def preserved(self, check: Literal["error", "warn"] | None = None) -> Preserved:
+        """Return a scope that seeds nothing and gives everything back; see `reproseed.preserved`."""
+        return Preserved(self.itself, check)
+
+    def epochs(self, n: int, name: str = "epoch", **coordinates: Any) -> Epochs:
+        """Iterate over the epochs that are left; see `reproseed.epochs`."""
+        return Epochs(self, n, name, coordinates)
+
+    def steps(self, iterable: Iterable[T] | int, name: str = "step") -> Steps[T]:
+        """Iterate over steps in the innermost scope; see `reproseed.steps`."""
+        return Steps(stack.innermost(), iterable, name)
+
+    def stream(self, name: str, *, shared: bool = False, **coordinates: Any) -> Stream:
+        """Return a stream to draw from; see `reproseed.stream`."""
+        check_names(coordinates, (*PARAMETERS, "shared"), "stream()")
+        return self.named_stream(name, Address(**coordinates), shared, None)
+
+    def snapshot(self) -> Snapshot:
+        """Return the states of all sources."""
+        return Snapshot(self.sources(always=True))
+
+    def state_dict(self, resume: Literal["next", "same"] = "next") -> dict[str, Any]:
+        """Return the checkpoint of this rank; see `reproseed.state_dict`."""
+        if resume not in ("next", "same"):
+            raise CoordinateTypeError(f"state_dict(resume={resume!r}): allowed are 'next' and 'same'.")
+        for address in self.progress.unknown_steps():
+            warn(
+                f"The step inside {address} is unknown: this checkpoint resumes at the start of epoch "
+                f"{address['epoch']}. Iterate with rs.steps(loader).",
+                ResumeWarning,
+            )
+        bottom = stack.outermost()
+        position = self.progress.plain(resume)
+        return seal(
+            {
+                "format": FORMAT,
+                "derivation": self.derivation,
+                "master_seed": self.master_seed,
+                "drawn": int(self.drawn),
+                "rank": self.place.rank,
+                "world_size": self.place.world_size,
+                "coordinates": dict(self.coordinates),
+                "task_seeds": {f"{type(task).__name__}:{task}": seed for task, seed in self.task_seeds.items()},
+                "position": position,
+                "versions": versions(),
+                "snapshot": self.snapshot().to_plain(),
+                "put_back": {} if bottom is None or bottom.target is None else bottom.target.to_plain(),
+                "inside": [dict(entry.address) for entry in stack.entries()],
+                "loader": {},
+            }
+        )
+
+    def load_state_dict(self, state: Mapping[str, Any] | str, strict: bool = True) -> None:
+        """Go to where a checkpoint stopped; see `reproseed.load_state_dict`."""
+        Resuming(self, state, strict).apply()
+
+    def to_json(self, resume: Literal["next", "same"] = "next") -> str:
+        """Return `state_dict` as JSON text."""
+        return to_json(self.state_dict(resume))
+
+    @staticmethod
+    def from_json(text: str) -> dict[str, Any]:
+        """Return the state dict that `to_json` wrote."""
+        return from_json(text)
+
+    # --- what scopes ask -----------------------------------------------------------------------------------------
+
+    def itself(self, master_seed: int | None = None) -> Seeder:
+        """Return this seeder: where a bound scope looks up whose it is."""
+        return self
+
+    def sources(self, always: bool = False) -> list[Source]:
+        """Return the sources that exist now; none where seeding is off."""
+        if not (self.seeding or always):
+            return []
+        sources = list(self.registry)
+        self.registry.arm(self._device_came_up)
+        return sources
+
+    def streams_at(self, address: Address, shared: bool, master_seed: int | None) -> StreamOf:
+        """Return the streams of an address, by source."""
+        master = self._master_of(address, master_seed)
+        private = address if shared else address.extended(**self.coordinates)
+        derivation = self.derivation
+
+        def stream_of(source: Source) -> Stream:
+            return Stream(master, address if source.shared else private, source.label, derivation)
+
+        return stream_of
+
+    def streams_around(self, entry: Entry | None) -> StreamOf:
+        """Return the streams in force inside a scope, or outside all of them."""
+        if entry is None:
+            return self.streams_at(self.base, self.base_shared, self._base_master)
+        return entry.seeder.streams_at(entry.address, entry.shared, entry.master_seed)
+
+    def seed(self, sources: Iterable[Source], address: Address, shared: bool, master_seed: int | None) -> None:
+        """Put sources at the start of an address's streams."""
+        stream_of = self.streams_at(address, shared, master_seed)
+        for source in sources:
+            source.seed(stream_of(source))
+        if self.drawn and len(self._derived) < 3:
+            self._derived.append(str(address))
+
+    def seed_base(self) -> None:
+        """Put everything on the base stream, which is equal on all ranks."""
+        self.base, self.base_shared, self._base_master = Address(), True, None
+        for source in (sources := self.sources()):
+            source.seed(self.streams_around(None)(source))
+        del sources
+
+    def stand_at(self, address: Address, shared: bool, master_seed: int | None) -> None:
+        """Take notice that the streams outside all scopes are those of an address."""
+        self.base, self.base_shared, self._base_master = address, shared, master_seed
+
+    def named_stream(self, name: str, address: Address, shared: bool, master_seed: int | None) -> Stream:
+        """Return the stream of a name at an address."""
+        if not isinstance(name, str) or not name:
+            raise CoordinateTypeError(f"stream({name!r}): a name is wanted, a text that is not empty, such as 'split'.")
+        check_value("name", name)
+        if self.drawn and len(self._derived) < 3:
+            self._derived.append(repr(name))
+        private = address if shared else address.extended(**self.coordinates)
+        return Stream(self._master_of(address, master_seed), private, f"stream:{name}", self.derivation)
+
+    def seeds_at(self, entry: Entry) -> dict[str, int]:
+        """Return the leading bits of each source's stream."""
+        stream_of = self.streams_at(entry.address, entry.shared, entry.master_seed)
+        return {source.name: _leading_bits(source, stream_of(source)) for source in self.sources()}
+
+    def refuse_capture(self, address: Address) -> None:
+        """Raise if a device graph is being captured: its generators cannot be read or seeded then."""
+        device = self.registry.capturing()
+        if device is not None:
+            raise CaptureError(
+                f"cannot enter {address} while a {device} graph is being captured: enter the scope around the capture, "
+                "or around the replay."
+            )
+
+    def note_default_task(self, function: str, address: Address) -> None:
+        """Warn if a second function enters the default task of `seeded_epoch` in this run."""
+        if self._default_task in (None, function):
+            self._default_task = function
+        elif function not in self._warned:
+            self._warned.add(function)
+            one, other = (name.rsplit(".", 1)[-1] for name in (str(self._default_task), function))
+            warn(
+                f"{one} and {other} both use task={address['task']!r} and draw the same numbers; give {other} its "
+                f"own task.",
+                RepeatedAddressWarning,
+            )
+
+    def note_not_restorable(self, sources: Iterable[Source]) -> None:
+        """Warn once of sources that can only be seeded again where a scope gives everything back."""
+        names = [s.name for s in sources if not s.restorable and s.name not in self._warned]
+        if names:
+            self._warned.update(names)
+            warn(
+                f"{', '.join(names)}: a callable can be seeded, not read. Where a scope gives the streams back it "
+                f"is called "
+                "again with the enclosing address's seed; register the generator itself to have it put back exactly.",
+                NotRestorableWarning,
+            )
+
+    @property
+    def derived(self) -> list[str]:
+        """The first streams that were derived from a drawn master seed."""
+        return list(self._derived)
+
+    def take_master_seed(self, master_seed: int, task_seeds: Mapping[Value, int]) -> None:
+        """Take over the master seed of a checkpoint, and begin at its base stream."""
+        self.master_seed, self.drawn, self._derived = master_seed, False, []
+        self.task_seeds = dict(task_seeds)
+        if stack.innermost() is None:
+            self.seed_base()
+
+    def _master_of(self, address: Address, master_seed: int | None) -> int:
+        if master_seed is not None:
+            return master_seed
+        if self.task_seeds and "task" in address:
+            return self.task_seeds.get(address["task"], self.master_seed)
+        return self.master_seed
+
+    def _device_came_up(self, source: AcceleratorSource) -> None:
+        entry = stack.innermost()
+        waiting = self.waiting.pop(source.name, None)
+        if waiting is not None and entry is None and self.base == Address():
+            source.restore(source.from_plain(waiting))
+        else:
+            source.seed(self.streams_around(entry)(source))
+
+    def __repr__(self) -> str:
+        return f"Seeder({self.master_seed}, rank {self.place.rank} of {self.place.world_size})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the run is, without its generators: a child registers its own."""
+        keywords = {
+            "drawn": self.drawn,
+            "place": self.place,
+            "coordinates": self.coordinates,
+            "task_seeds": self.task_seeds,
+            "derivation": self.derivation,
+            "seeding": self.seeding,
+        }
+        return _rebuild, (self.master_seed, keywords)
+
+
+def _rebuild(master_seed: int, keywords: dict[str, Any]) -> Seeder:
+    return Seeder(master_seed, **keywords)
+
+
+def _leading_bits(source: Source, stream: Stream) -> int:
+    if not source.restorable:
+        return stream.seed(31)
+    if source.name == "torch.cpu":
+        return int.from_bytes(stream.bytes(mersenne.KEY_BYTES + 8)[mersenne.KEY_BYTES :], "little")
+    return stream.seed(64)
+
+
+def refuse_positional(what: str, args: tuple[Any, ...]) -> None:
+    """Raise for a positional argument, with what was probably meant."""
+    if not args:
+        return
+    if callable(args[0]):
+        raise CoordinateTypeError(f"@{what} needs parentheses and a task: write @{what}(task=...).")
+    raise CoordinateTypeError(
+        f"{what}() takes keywords: {what}(master_seed={args[0]!r}) for a seed, {what}(task={args[0]!r}) for a task."
+    )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what draws."""
+    import numpy as np
+    import torch
+
+    import reproseed
+
+    return {
+        "reproseed": reproseed.__version__,
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+        "numpy": str(np.__version__),
+    }
+
+
+__all__ = ["Seeder", "StateMismatchError", "refuse_positional", "versions"]

@@ -1,0 +1,229 @@
+"""The open scopes of this process: who may enter, who restores what, in whatever order they close.
+
+The global generators belong to the process, so all seeders share this one stack. It handles snapshots and addresses
+as values; it seeds and restores nothing by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import Counter
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from reproseed.address import Address, Value
+from reproseed.errors import ConcurrentScopeError, ScopeOrderWarning, warn
+
+if TYPE_CHECKING:
+    from reproseed.seeder import Seeder
+    from reproseed.snapshots import Snapshot
+
+REPEATS = 16
+"""Entries of one address inside one scope before it is warned of."""
+
+
+class Entry:
+    """One entry of a scope: where it stands, what was before, and what it gives back.
+
+    Attributes:
+        seeder: the seeder whose sources it seeds.
+        master_seed: the seed it derives from, if not the seeder's own.
+        address: the address in force, with the coordinates of the step that is running.
+        own: the user's own coordinates, which nested scopes inherit.
+        shared: whether its streams leave the rank out.
+        seeds: False for a scope that only preserves.
+        before: the snapshot at entry.
+        target: what to restore at exit: its snapshot if it restores, or one handed over by a scope that closed early.
+        counts: how often each address was entered directly inside.
+        loops: the state of its `steps` loops, kept by `reproseed.steps`.
+    """
+
+    __slots__ = (
+        "address", "before", "counts", "inherited", "loops", "master_seed", "own", "parent", "position", "seeder",
+        "seeds", "shared", "start", "target", "task", "thread",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        seeder: Seeder,
+        master_seed: int | None,
+        address: Address,
+        own: dict[str, Value],
+        shared: bool,
+        seeds: bool = True,
+    ) -> None:
+        self.seeder = seeder
+        self.master_seed = master_seed
+        self.address = self.start = address
+        self.own = own
+        self.shared = shared
+        self.seeds = seeds
+        self.before: Snapshot | None = None
+        self.target: Snapshot | None = None
+        self.counts: Counter[Address] = Counter()
+        self.loops: Any = None
+        self.position: Any = None
+        self.inherited = False
+        self.parent: Entry | None = None
+        self.take_over()
+
+    def take_over(self) -> None:
+        """Make the running thread and task the owner."""
+        self.thread = threading.current_thread()
+        self.task = _current_task()
+
+    def runs_elsewhere(self) -> bool:
+        """Whether the code that opened it is still running, and is not the code that asks."""
+        if self.thread is not threading.current_thread():
+            return self.thread.is_alive()
+        return self.task is not None and self.task is not _current_task() and not self.task.done()
+
+
+_open: list[Entry] = []
+_lock = threading.RLock()
+# The entries that this context knows of: asyncio's tasks and to_thread inherit it, plain threads do not.
+_chain: ContextVar[Entry | None] = ContextVar("reproseed_chain", default=None)
+
+
+def innermost() -> Entry | None:
+    """Return the innermost open scope's entry."""
+    return _open[-1] if _open else None
+
+
+def outermost() -> Entry | None:
+    """Return the outermost open scope's entry."""
+    return _open[0] if _open else None
+
+
+def entries() -> tuple[Entry, ...]:
+    """Return all open entries, outermost first."""
+    return tuple(_open)
+
+
+def enclosing(entry: Entry) -> Entry | None:
+    """Return the entry around an open one."""
+    with _lock:
+        index = _open.index(entry)
+        return _open[index - 1] if index else None
+
+
+def admit(address: Address) -> None:
+    """Raise unless the running code may enter a scope now.
+
+    Raises:
+        ConcurrentScopeError: the innermost open scope is not one of this context's, its owner still runs, and no
+            backward pass is recomputing on autograd's threads.
+    """
+    top = innermost()
+    if top is None or not top.runs_elsewhere():
+        return
+    known = _chain.get()
+    while known is not None:
+        if known is top:
+            return
+        known = known.parent
+    import torch
+
+    if torch._C._current_graph_task_id() != -1:
+        return
+    owner = f"thread {top.thread.name!r}" if top.task is None else f"task {top.task.get_name()!r}"
+    raise ConcurrentScopeError(
+        f"cannot enter {address}: {owner} is inside {top.address}, and the global generators belong to the whole "
+        "process. Draw from rs.stream(...), which each thread may do, or hand this scope over with "
+        "contextvars.copy_context().run(...)."
+    )
+
+
+def push(entries: list[Entry]) -> None:
+    """Make entries the innermost, outer ones first; the last is the one that the running context is in."""
+    with _lock:
+        known = _chain.get()
+        while known in entries:  # this context has seen them before they were put aside
+            known = known.parent
+        entries[0].parent = known
+        for entry in entries:
+            entry.take_over()
+        _open.extend(entries)
+        _chain.set(entries[-1])
+
+
+def remove(entry: Entry) -> Snapshot | None:
+    """Take an entry off the stack and return what is to be restored now, if anything.
+
+    Out of order, its restore target goes to the scope above it, in place of that one's: the outcome is then that of
+    closing last in, first out.
+    """
+    with _lock:
+        if entry not in _open:
+            return None
+        index = _open.index(entry)
+        del _open[index]
+        _leave_chain(entry)
+        if index == len(_open):
+            return entry.target
+        above = _open[index]
+        if entry.target is not None:
+            above.target = entry.target
+    warn(
+        f"{entry.start} was closed while {above.start}, opened inside it, is open. What it would have given back is "
+        f"given back when {above.start} closes. In a generator, decorate the function instead of opening a scope "
+        f"over yield.",
+        ScopeOrderWarning,
+    )
+    return None
+
+
+def detach(entry: Entry) -> list[Entry]:
+    """Take an entry and all above it off the stack, to be put on again by `push`; nothing if it was cleared."""
+    with _lock:
+        if entry not in _open:
+            return []
+        index = _open.index(entry)
+        segment = _open[index:]
+        del _open[index:]
+        _leave_chain(entry)
+        return segment
+
+
+def count(entry: Entry | None, address: Address) -> bool:
+    """Count an entry of an address directly inside another; True when it is to be warned of."""
+    if entry is None:
+        return False
+    entry.counts[address] += 1
+    return entry.counts[address] == REPEATS + 1
+
+
+def clear() -> list[Entry]:
+    """Forget all open entries, and return them."""
+    with _lock:
+        left = list(_open)
+        _open.clear()
+        _chain.set(None)
+        return left
+
+
+def _leave_chain(entry: Entry) -> None:
+    known = _chain.get()
+    while known is not None and (known is entry or known not in _open):
+        known = known.parent
+    _chain.set(known)
+
+
+def _current_task() -> asyncio.Task[Any] | None:
+    return asyncio.current_task() if asyncio._get_running_loop() is not None else None
+
+
+def _after_fork() -> None:
+    """Give the scopes that a child inherits to the child: its parent's threads and tasks are not there."""
+    global _lock
+    _lock = threading.RLock()
+    for entry in _open:
+        entry.thread = threading.current_thread()
+        entry.task = None
+        entry.inherited = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
