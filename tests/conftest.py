@@ -1,0 +1,61 @@
+"""Isolation: each test begins without a run, and ends with all process state as before."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import random
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from reproseed import run, stack
+
+
+def _flags() -> dict[str, Any]:
+    """Process-wide settings that a test may not leave changed."""
+    return {
+        "environment": dict(os.environ),
+        "working directory": os.getcwd(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "deterministic warn only": torch.is_deterministic_algorithms_warn_only_enabled(),
+        "benchmark": torch.backends.cudnn.benchmark,
+        "cudnn deterministic": torch.backends.cudnn.deterministic,
+        "default dtype": torch.get_default_dtype(),
+        "default device": torch.get_default_device(),
+        "threads": torch.get_num_threads(),
+        "grad": torch.is_grad_enabled(),
+        "bit generator": np.random.mtrand._rand._bit_generator,
+    }
+
+
+@pytest.fixture(autouse=True)
+def process_state() -> Iterator[None]:
+    """Begin without a run; at the end put generators and run back, and fail for anything else that is left."""
+    python, numpy, cpu = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    flags, threads = _flags(), set(threading.enumerate())
+    run._current = None
+    yield
+    gc.collect()  # loaders and driven generators end their workers and scopes when they are collected
+    left = [str(entry.address) for entry in stack.clear()]
+    run._current = None
+    after = _flags()
+    np.random.mtrand.set_bit_generator(flags["bit generator"])
+    random.setstate(python)
+    np.random.set_state(numpy)
+    torch.set_rng_state(cpu)
+    assert not left, f"scopes left open: {left}"
+    # pytest names the phase of the running test in a variable of its own.
+    for one in (flags, after):
+        one["environment"].pop("PYTEST_CURRENT_TEST", None)
+    changed = [name for name in flags if flags[name] != after[name] and flags[name] is not after[name]]
+    assert not changed, f"left changed: {changed}"
+    children = multiprocessing.active_children()
+    assert not children, f"child processes left: {children}"
+    alive = [t for t in threading.enumerate() if t not in threads and not t.daemon]
+    assert not alive, f"threads left: {alive}"
