@@ -5,6 +5,7 @@ Pure: no torch, no NumPy, no state. Two addresses are equal exactly if their enc
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -148,38 +149,35 @@ class Address(Mapping[str, Value]):
     True
     """
 
-    __slots__ = ("_items", "encoded")
+    __slots__ = ("_encoded", "_items")
     _items: dict[str, Value]
-    encoded: bytes
-    """The coordinates as derivation 1 writes them: their number, then each one, sorted by name."""
+    _encoded: bytes | None
 
     def __init__(self, **coordinates: Any) -> None:
-        items = {name: check_value(name, coordinates[name]) for name in sorted(coordinates)}
-        self._set(items)
+        _fill(self, "_items", {name: check_value(name, coordinates[name]) for name in sorted(coordinates)})
+        _fill(self, "_encoded", None)
 
-    def _set(self, items: dict[str, Value]) -> None:
-        object.__setattr__(self, "_items", items)
-        parts = [len(items).to_bytes(2, "little")]
-        parts += [_encode(name, value) for name, value in items.items()]
-        object.__setattr__(self, "encoded", b"".join(parts))
+    @property
+    def encoded(self) -> bytes:
+        """The coordinates as derivation 1 writes them: their number, then each one, sorted by name."""
+        if self._encoded is None:
+            parts = [_encode(name, value) for name, value in self._items.items()]
+            _fill(self, "_encoded", len(parts).to_bytes(2, "little") + b"".join(parts))
+        return self._encoded  # type: ignore[return-value]  # filled just above
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"an Address is immutable; use .extended({name}=...) for a new one")
 
     def extended(self, **coordinates: Any) -> Address:
         """Return the address with coordinates added or replaced."""
-        items = dict(self._items)
+        items = self._items.copy()
         for name, value in coordinates.items():
-            items[name] = check_value(name, value)
-        new = object.__new__(Address)
-        new._set(dict(sorted(items.items())))
-        return new
+            items[name] = value if type(value) is str and value.isascii() else check_value(name, value)
+        return sorted_address(items)
 
     def without(self, *names: str) -> Address:
         """Return the address with the named coordinates left out."""
-        new = object.__new__(Address)
-        new._set({name: value for name, value in self._items.items() if name not in names})
-        return new
+        return sorted_address({name: value for name, value in self._items.items() if name not in names})
 
     def __getitem__(self, name: str) -> Value:
         return self._items[name]
@@ -191,7 +189,7 @@ class Address(Mapping[str, Value]):
         return len(self._items)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Address) and self.encoded == other.encoded
+        return isinstance(other, Address) and (self is other or self.encoded == other.encoded)
 
     def __hash__(self) -> int:
         return hash(self.encoded)
@@ -209,12 +207,27 @@ class Address(Mapping[str, Value]):
         return _rebuild, (dict(self._items),)
 
 
+_fill = object.__setattr__  # past the guard that makes addresses immutable
+
+
+def sorted_address(items: dict[str, Value]) -> Address:
+    """Return the address of checked coordinates in any order."""
+    new = object.__new__(Address)
+    _fill(new, "_items", {name: items[name] for name in sorted(items)} if len(items) > 1 else items)
+    _fill(new, "_encoded", None)
+    return new
+
+
 def _rebuild(items: dict[str, Value]) -> Address:
     return Address(**items)
 
 
+@functools.lru_cache(maxsize=4096, typed=True)
 def _encode(name: str, value: Value) -> bytes:
-    """Encode one coordinate, every field with a fixed width or its length before it."""
+    """Encode one coordinate, every field with a fixed width or its length before it.
+
+    Remembered, since a run meets the same coordinates over and over.
+    """
     raw = name.encode("ascii")
     head = len(raw).to_bytes(2, "little") + raw
     if isinstance(value, int):

@@ -11,6 +11,7 @@ any of them is a new version beside this one.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import secrets
 from collections.abc import Callable, Mapping
@@ -50,17 +51,14 @@ def derive_1(master_seed: int, address: Address, label: str, length: int) -> byt
     >>> derive_1(0, Address(), "python", 4) == derive_1(0, Address(), "numpy", 4)
     False
     """
-    name = label.encode("utf-8")
-    message = b"".join(
-        (
-            b"reproseed/1\0",
-            master_seed.to_bytes(8, "little"),
-            address.encoded,
-            len(name).to_bytes(2, "little"),
-            name,
-        )
-    )
+    message = b"reproseed/1\0" + master_seed.to_bytes(8, "little") + address.encoded + _encode_label(label)
     return hashlib.shake_128(message).digest(length)
+
+
+@functools.lru_cache(maxsize=1024)
+def _encode_label(label: str) -> bytes:
+    name = label.encode("utf-8")
+    return len(name).to_bytes(2, "little") + name
 
 
 DERIVATIONS: Mapping[int, Derive] = {1: derive_1}

@@ -81,6 +81,13 @@ def torch_template() -> bytes | None:
     return templates[0] if templates[0] == templates[1] else None
 
 
+@functools.cache
+def _word_types() -> tuple[Any, Any]:
+    import numpy as np
+
+    return np.dtype("<u4"), np.dtype("<u8")
+
+
 def full_torch_state(words: bytes, initial_seed: bytes) -> bytes | None:
     """Return a CPU state with 624 words of the stream, the next draw regenerating; None if unknown.
 
@@ -93,7 +100,7 @@ def full_torch_state(words: bytes, initial_seed: bytes) -> bytes | None:
     template = torch_template()
     if template is None:
         return None
-    key = np.frombuffer(words, dtype="<u4").astype("<u8").tobytes()
+    key = np.frombuffer(words, dtype=_word_types()[0]).astype(_word_types()[1]).tobytes()
     return b"".join((initial_seed, template[: _TORCH_KEY - 8], key, template[_TORCH_KEY_END - 8 :]))
 
 
@@ -116,6 +123,8 @@ def numpy_state(random_state: np.random.RandomState) -> NumpyState:
         with guard:
             address = bit_generator.ctypes.state_address
             raw = ctypes.string_at(address, _RAW_BYTES)
+            if _stuck(raw):
+                return _plain_state(random_state)
             # The cached normal is not in there. standard_normal either returns it and leaves the state alone, or
             # moves the state and caches the second of a pair, which the next call takes away.
             value = random_state.standard_normal()
@@ -125,10 +134,22 @@ def numpy_state(random_state: np.random.RandomState) -> NumpyState:
             random_state.standard_normal()
             ctypes.memmove(address, raw, _RAW_BYTES)
             return NumpyState(bit_generator, raw, None)
+    return _plain_state(random_state)
+
+
+def _stuck(raw: bytes) -> bool:
+    """Whether a key begins with zeros, which only a hand-made one does: no normal can be drawn from an all-zero one."""
+    return raw.startswith(_ZEROS)
+
+
+_ZEROS = bytes(64)
+
+
+def _plain_state(random_state: np.random.RandomState) -> NumpyState:
     plain = random_state.get_state(legacy=False)
     position = int(plain["state"]["pos"]).to_bytes(4, "little")
     raw = plain["state"]["key"].astype("<u4").tobytes() + position
-    return NumpyState(bit_generator, raw, plain["gauss"] if plain["has_gauss"] else None)
+    return NumpyState(random_state._bit_generator, raw, plain["gauss"] if plain["has_gauss"] else None)
 
 
 def set_numpy_state(random_state: np.random.RandomState, state: NumpyState) -> None:
@@ -143,9 +164,14 @@ def seed_numpy(random_state: np.random.RandomState, words: bytes) -> None:
 
 def is_mersenne(bit_generator: object) -> bool:
     """Whether a bit generator is NumPy's MT19937, whose state this module knows."""
+    return type(bit_generator) is _mt19937()
+
+
+@functools.cache
+def _mt19937() -> type:
     import numpy as np
 
-    return type(bit_generator) is np.random.MT19937
+    return np.random.MT19937
 
 
 def _write(random_state: np.random.RandomState, raw: bytes, gauss: float | None) -> None:

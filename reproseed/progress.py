@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from reproseed.stack import Entry
 
 Key = tuple[tuple[str, Value], ...]
-STEP_NAMES = ("epoch", "step")
 
 
 def key_of(coordinates: dict[str, Value]) -> Key:
     """Return coordinates as a key, independent of their order."""
-    return tuple(sorted(coordinates.items()))
+    return tuple(sorted(coordinates.items())) if len(coordinates) > 1 else tuple(coordinates.items())
 
 
 class Live:
@@ -103,22 +102,26 @@ class Loops:
 
 
 class Position:
-    """Where one task stands: the scope that it entered last."""
+    """Where one task stands: the scope that it entered last. Its key: the task and the user's own coordinates."""
+
+    __slots__ = ("_loops", "address", "key", "loader_states", "open", "own", "resumed", "scoped")
 
     def __init__(self, address: Address, own: dict[str, Value]) -> None:
         self.address = address
         self.own = own
         self.open = 0
         self.scoped = True
-        self.loops = Loops()
+        self.key = key_of(own | {"task": address["task"]} if "task" in address else own)
         self.resumed: list[dict[str, Any]] = []
-        self.loader_states: dict[str, Any] = {}
+        self.loader_states: dict[str, Any] | None = None
+        self._loops: Loops | None = None
 
     @property
-    def key(self) -> Key:
-        """The task and the user's own coordinates."""
-        task = {"task": self.address["task"]} if "task" in self.address else {}
-        return key_of({**self.own, **task})
+    def loops(self) -> Loops:
+        """The loops over steps, made at their first use: most scopes have none."""
+        if self._loops is None:
+            self._loops = Loops()
+        return self._loops
 
 
 class EpochLoop:
@@ -159,14 +162,14 @@ class Progress:
             if loop.holds(address):
                 loop.entered = True
                 loop.open += 1
-        own = {name: value for name, value in entry.own.items() if name not in STEP_NAMES}
-        position = Position(address, own)
+        position = Position(address, entry.own)
         known = self.tasks.get(position.key)
         if known is not None and known.open and known.address == address:
             position = known  # the same scope again, inside itself
         elif "epoch" in address:
             self.tasks[position.key] = position
-            position.resumed = self.loaded.take_task(position)
+            if self.loaded.tasks:
+                position.resumed = self.loaded.take_task(position)
         position.open += 1
         entry.position = position
 

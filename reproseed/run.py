@@ -306,16 +306,17 @@ def seeded(
     True
     """
     refuse_positional("seeded", args)
-    values = {
-        "task": task,
-        "epoch": epoch,
-        "step": step,
-        "master_seed": master_seed,
-        "shared": shared,
-        "restore": restore,
-        **coordinates,
-    }
-    return make_seeded(current_seeder, "seeded()", values)
+    return make_seeded(
+        current_seeder,
+        "seeded()",
+        coordinates,
+        task=task,
+        epoch=epoch,
+        step=step,
+        master_seed=master_seed,
+        shared=shared,
+        restore=restore,
+    )
 
 
 @overload
@@ -363,14 +364,15 @@ def seeded_epoch(
             f'seeded_epoch(epoch={epoch!r}): the name of an argument is wanted, such as "epoch"; '
             f"seeded(epoch={epoch!r}) is the form for a fixed epoch."
         )
-    values = {
-        "task": 1 if task is None else task,
-        "epoch": arg(epoch),
-        "shared": shared,
-        "restore": restore,
-        **coordinates,
-    }
-    scope = make_seeded(current_seeder, "seeded_epoch()", values)
+    scope = make_seeded(
+        current_seeder,
+        "seeded_epoch()",
+        coordinates,
+        task=1 if task is None else task,
+        epoch=arg(epoch),
+        shared=shared,
+        restore=restore,
+    )
     scope._default_task = task is None
     return scope if function is None else scope(function)
 

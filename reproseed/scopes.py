@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from reproseed import stack
-from reproseed.address import Address, check_names, check_value
+from reproseed.address import Address, Value, check_names, check_value, sorted_address
 from reproseed.derivation import check_master_seed
 from reproseed.errors import (
     CoordinateTypeError,
@@ -21,7 +22,7 @@ from reproseed.errors import (
 from reproseed.scoping import Arguments, Scoped
 from reproseed.snapshots import Snapshot, put_back
 from reproseed.stack import Entry
-from reproseed.steps import Steps, refuse_loop_name
+from reproseed.steps import Steps
 from reproseed.streams import Stream
 
 if TYPE_CHECKING:
@@ -107,6 +108,10 @@ class Seeded(Scoped):
         "to seed without a scope."
     )
 
+    _base: Address | None = None
+    _inherited: dict[str, Value] = MappingProxyType({})  # type: ignore[assignment]  # read only, never written
+    _function: str | None = None
+
     def __init__(
         self,
         lookup: Callable[[int | None], Seeder],
@@ -118,17 +123,24 @@ class Seeded(Scoped):
         within: Entry | None = None,
         default_task: bool = False,
     ) -> None:
-        self._args = {name: value.path for name, value in coordinates.items() if isinstance(value, arg)}
-        self._given = {name: check_value(name, value) for name, value in coordinates.items() if name not in self._args}
+        given: dict[str, Value] = {}
+        args: dict[str, str] = {}
+        for name, value in coordinates.items():
+            if type(value) is arg:
+                args[name] = value.path
+            else:
+                given[name] = check_value(name, value)
+        if type(shared) is not bool:
+            raise CoordinateTypeError(f"shared={shared!r} must be True or False.")
+        if restore is not None and type(restore) is not bool:
+            raise CoordinateTypeError(f"restore={restore!r} must be True, False or None.")
+        self._given, self._args = given, args
         self._master_seed = None if master_seed is None else check_master_seed(master_seed)
-        self._shared = _flag("shared", shared)
-        self._restore = None if restore is None else _flag("restore", restore)
+        self._shared, self._restore = shared, restore
         self._lookup = lookup
-        self._base = Address() if within is None else within.address
-        self._inherited = {} if within is None else dict(within.own)
-        self._child = within is not None
+        if within is not None:
+            self._base, self._inherited = within.address, within.own
         self._default_task = default_task
-        self._function: str | None = None
         super().__init__()
 
     def _open(self) -> Scope:
@@ -138,12 +150,12 @@ class Seeded(Scoped):
             raise CoordinateTypeError(f"{read} reads an argument of a decorated function; a `with` block has none.")
         seeder = self._lookup(self._master_seed)
         around = stack.innermost()
-        master_seed, own = self._master_seed, dict(self._inherited)
-        if around is not None and around.seeder is seeder and not self._child:
+        master_seed, own, base = self._master_seed, self._inherited, self._base
+        if around is not None and around.seeder is seeder and base is None:
             master_seed = around.master_seed if master_seed is None else master_seed
-            own |= around.own
-        own |= {name: value for name, value in self._given.items() if name not in PARAMETERS}
-        address = self._base.extended(**own, **{n: v for n, v in self._given.items() if n in PARAMETERS})
+            own = around.own
+        own = own | {name: value for name, value in self._given.items() if name not in PARAMETERS}
+        address = sorted_address({**(base or {}), **own, **self._given})
         entry = Entry(seeder, master_seed, address, own, self._shared)
         restores = around is not None if self._restore is None else self._restore
         if self._default_task and self._function is not None:
@@ -336,20 +348,28 @@ class Driven:
             self._entry.seeder.progress.leave(self._entry)
 
 
-def make_seeded(lookup: Callable[[int | None], Seeder], what: str, values: dict[str, Any]) -> Seeded:
+def make_seeded(
+    lookup: Callable[[int | None], Seeder],
+    what: str,
+    coordinates: dict[str, Any],
+    *,
+    task: Any = None,
+    epoch: Any = None,
+    step: Any = None,
+    master_seed: int | None = None,
+    shared: bool = False,
+    restore: bool | None = None,
+) -> Seeded:
     """Check the keywords of a ``seeded`` call and return its scope; None stands for a parameter left out."""
-    extra = {name: value for name, value in values.items() if name not in PARAMETERS}
-    check_names(extra, PARAMETERS, what)
-    for name in extra:
-        refuse_loop_name(name)
-    coordinates = {n: v for n, v in values.items() if n not in PARAMETERS[3:] and (n in extra or v is not None)}
-    return Seeded(
-        lookup,
-        coordinates,
-        master_seed=values.get("master_seed"),
-        shared=values.get("shared", False),
-        restore=values.get("restore"),
-    )
+    if coordinates:
+        check_names(coordinates, PARAMETERS, what)
+    if task is not None:
+        coordinates["task"] = task
+    if epoch is not None:
+        coordinates["epoch"] = epoch
+    if step is not None:
+        coordinates["step"] = step
+    return Seeded(lookup, coordinates, master_seed=master_seed, shared=shared, restore=restore)
 
 
 def current() -> Scope:
@@ -367,9 +387,3 @@ def current() -> Scope:
     if entry is None:
         raise ScopeError("no scope is open here: call current() inside `with rs.seeded(...):` or a decorated function.")
     return Scope(entry)
-
-
-def _flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise CoordinateTypeError(f"{name}={value!r} must be True or False{' or None' if name == 'restore' else ''}.")
-    return value

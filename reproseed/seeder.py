@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 from reproseed import mersenne, stack
@@ -133,10 +133,10 @@ class Seeder:
             added = [] if one is None else [one]
         entry = stack.innermost()
         around = entry if entry is not None and entry.seeder is self else None
-        streams = self.streams_around(around)
+        stream_of = self.streams_around(around)()
         try:
             for source in added if self.seeding else ():
-                source.seed(streams(source))
+                source.seed(stream_of(source))
         except BaseException:
             for source in added:
                 self.registry.unregister(source.name)
@@ -149,7 +149,8 @@ class Seeder:
     def seeded(self, *args: Any, **keywords: Any) -> Seeded:
         """Return a scope of this run; see `reproseed.seeded`."""
         refuse_positional("seeded", args)
-        return make_seeded(self.itself, "seeded()", keywords)
+        names = {name: keywords.pop(name) for name in PARAMETERS if name in keywords}
+        return make_seeded(self.itself, "seeded()", keywords, **names)
 
     def preserved(self, check: Literal["error", "warn"] | None = None) -> Preserved:
         """Return a scope that seeds nothing and gives everything back; see `reproseed.preserved`."""
@@ -226,26 +227,23 @@ class Seeder:
         """Return the sources that exist now; none where seeding is off."""
         if not (self.seeding or always):
             return []
-        sources = list(self.registry)
+        sources = self.registry.present()
         self.registry.arm(self._device_came_up)
         return sources
 
     def streams_at(self, address: Address, shared: bool, master_seed: int | None) -> StreamOf:
         """Return the streams of an address, by source."""
         master = self._master_of(address, master_seed)
-        private = address if shared else address.extended(**self.coordinates)
+        private = address if shared else self._private(address)
         derivation = self.derivation
 
-        def stream_of(source: Source) -> Stream:
-            return Stream(master, address if source.shared else private, source.label, derivation)
+        return lambda source: Stream(master, address if source.shared else private, source.label, derivation)
 
-        return stream_of
-
-    def streams_around(self, entry: Entry | None) -> StreamOf:
-        """Return the streams in force inside a scope, or outside all of them."""
+    def streams_around(self, entry: Entry | None) -> Callable[[], StreamOf]:
+        """Return a call for the streams in force inside a scope, or outside all of them."""
         if entry is None:
-            return self.streams_at(self.base, self.base_shared, self._base_master)
-        return entry.seeder.streams_at(entry.address, entry.shared, entry.master_seed)
+            return lambda: self.streams_at(self.base, self.base_shared, self._base_master)
+        return lambda: entry.seeder.streams_at(entry.address, entry.shared, entry.master_seed)
 
     def seed(self, sources: Iterable[Source], address: Address, shared: bool, master_seed: int | None) -> None:
         """Put sources at the start of an address's streams."""
@@ -258,9 +256,9 @@ class Seeder:
     def seed_base(self) -> None:
         """Put everything on the base stream, which is equal on all ranks."""
         self.base, self.base_shared, self._base_master = Address(), True, None
-        for source in (sources := self.sources()):
-            source.seed(self.streams_around(None)(source))
-        del sources
+        stream_of = self.streams_around(None)()
+        for source in self.sources():
+            source.seed(stream_of(source))
 
     def stand_at(self, address: Address, shared: bool, master_seed: int | None) -> None:
         """Take notice that the streams outside all scopes are those of an address."""
@@ -273,7 +271,7 @@ class Seeder:
         check_value("name", name)
         if self.drawn and len(self._derived) < 3:
             self._derived.append(repr(name))
-        private = address if shared else address.extended(**self.coordinates)
+        private = address if shared else self._private(address)
         return Stream(self._master_of(address, master_seed), private, f"stream:{name}", self.derivation)
 
     def seeds_at(self, entry: Entry) -> dict[str, int]:
@@ -327,6 +325,10 @@ class Seeder:
         if stack.innermost() is None:
             self.seed_base()
 
+    def _private(self, address: Address) -> Address:
+        """Return an address with what tells this rank from the others."""
+        return address.extended(**self.coordinates)
+
     def _master_of(self, address: Address, master_seed: int | None) -> int:
         if master_seed is not None:
             return master_seed
@@ -340,7 +342,7 @@ class Seeder:
         if waiting is not None and entry is None and self.base == Address():
             source.restore(source.from_plain(waiting))
         else:
-            source.seed(self.streams_around(entry)(source))
+            source.seed(self.streams_around(entry)()(source))
 
     def __repr__(self) -> str:
         return f"Seeder({self.master_seed}, rank {self.place.rank} of {self.place.world_size})"

@@ -72,30 +72,32 @@ def _same(one: Any, other: Any) -> bool:
         return pickle.dumps(one) == pickle.dumps(other)
 
 
-def put_back(snapshot: Snapshot, present: Iterable[Source], stream_of: StreamOf | None) -> None:
+def put_back(snapshot: Snapshot, present: Iterable[Source], streams: Callable[[], StreamOf] | None) -> None:
     """Restore a snapshot, and reseed what it cannot hold.
 
     Args:
         snapshot: what to go back to.
         present: the sources that exist now. One that has no state in the snapshot (a callable, a device that came up
             since, a generator registered since) is seeded instead.
-        stream_of: the streams to seed those from: the enclosing address's.
+        streams: gives the streams to seed those from: the enclosing address's.
 
     Raises:
         BaseException: the first error met; all other sources have been put back by then.
     """
     first: BaseException | None = None
-    for name, state in snapshot.states.items():
+    states, sources = snapshot.states, snapshot._sources
+    for name, state in states.items():
         try:
-            snapshot._sources[name].restore(state)
+            sources[name].restore(state)
         except BaseException as error:
             first = first or error
-    if stream_of is not None:
-        for source in present:
-            if source.name not in snapshot.states:
-                try:
-                    source.seed(stream_of(source))
-                except BaseException as error:
-                    first = first or error
+    late = [source for source in present if source.name not in states]
+    if late and streams is not None:
+        stream_of = streams()
+        for source in late:
+            try:
+                source.seed(stream_of(source))
+            except BaseException as error:
+                first = first or error
     if first is not None:
         raise first

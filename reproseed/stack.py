@@ -67,17 +67,13 @@ class Entry:
         self.position: Any = None
         self.inherited = False
         self.parent: Entry | None = None
-        self.take_over()
-
-    def take_over(self) -> None:
-        """Make the running thread and task the owner."""
-        self.thread = threading.current_thread()
-        self.task = _current_task()
+        self.thread: threading.Thread | None = None
+        self.task: asyncio.Task[Any] | None = None
 
     def runs_elsewhere(self) -> bool:
         """Whether the code that opened it is still running, and is not the code that asks."""
         if self.thread is not threading.current_thread():
-            return self.thread.is_alive()
+            return self.thread is not None and self.thread.is_alive()
         return self.task is not None and self.task is not _current_task() and not self.task.done()
 
 
@@ -105,7 +101,7 @@ def entries() -> tuple[Entry, ...]:
 def enclosing(entry: Entry) -> Entry | None:
     """Return the entry around an open one."""
     with _lock:
-        index = _open.index(entry)
+        index = len(_open) - 1 if _open[-1] is entry else _open.index(entry)
         return _open[index - 1] if index else None
 
 
@@ -128,7 +124,9 @@ def admit(address: Address) -> None:
 
     if torch._C._current_graph_task_id() != -1:
         return
-    owner = f"thread {top.thread.name!r}" if top.task is None else f"task {top.task.get_name()!r}"
+    owner = f"thread {top.thread.name!r}" if top.thread is not None else "other code"
+    if top.task is not None:
+        owner = f"task {top.task.get_name()!r}"
     raise ConcurrentScopeError(
         f"cannot enter {address}: {owner} is inside {top.address}, and the global generators belong to the whole "
         "process. Draw from rs.stream(...), which each thread may do, or hand this scope over with "
@@ -140,11 +138,12 @@ def push(entries: list[Entry]) -> None:
     """Make entries the innermost, outer ones first; the last is the one that the running context is in."""
     with _lock:
         known = _chain.get()
-        while known in entries:  # this context has seen them before they were put aside
+        while known is not None and known in entries:  # this context has seen them before they were put aside
             known = known.parent
         entries[0].parent = known
+        thread, task = threading.current_thread(), _current_task()
         for entry in entries:
-            entry.take_over()
+            entry.thread, entry.task = thread, task
         _open.extend(entries)
         _chain.set(entries[-1])
 
@@ -156,13 +155,15 @@ def remove(entry: Entry) -> Snapshot | None:
     closing last in, first out.
     """
     with _lock:
+        if _open and _open[-1] is entry:
+            _open.pop()
+            _leave_chain(entry)
+            return entry.target
         if entry not in _open:
             return None
         index = _open.index(entry)
         del _open[index]
         _leave_chain(entry)
-        if index == len(_open):
-            return entry.target
         above = _open[index]
         if entry.target is not None:
             above.target = entry.target

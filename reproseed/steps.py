@@ -28,12 +28,6 @@ _PATIENCE = 1.0  # seconds of replay after which it is shown
 _TAKEN = ("task", "master_seed", "shared", "restore")
 
 
-def refuse_loop_name(name: str) -> None:
-    """Refuse a coordinate that cannot be told from a part of an address."""
-    if name.startswith("_"):
-        raise CoordinateTypeError(f"coordinate {name!r} begins with an underscore; choose another name.")
-
-
 class Steps(Generic[T]):
     """Iterates over ``(step, item)`` inside a scope, every step on streams of its own. Made by `reproseed.steps`."""
 
@@ -134,7 +128,7 @@ class _Loop(Iterator[tuple[int, T]]):
         self._live = Live(name, start, entry.address, self)
         loops.begin(self._live)
         try:
-            self._open(position.loader_states.pop(name, None), start)
+            self._open((position.loader_states or {}).pop(name, None), start)
         except BaseException:
             loops.live.remove(self._live)
             self._live = None

@@ -62,8 +62,10 @@ class Stream:
         Raises:
             CoordinateValueError: ``bits`` below 1 or above 4096.
         """
-        bits = integer("bits", bits, 1, 4097)
-        return int.from_bytes(self.bytes((bits + 7) // 8), "little") & ((1 << bits) - 1)
+        if type(bits) is not int or not 1 <= bits <= 4096:
+            bits = integer("bits", bits, 1, 4097)
+        number = int.from_bytes(self.bytes((bits + 7) // 8), "little")
+        return number if bits % 8 == 0 else number & ((1 << bits) - 1)
 
     def at(self, **coordinates: Any) -> Stream:
         """Return the stream of the same name with coordinates added to its address."""

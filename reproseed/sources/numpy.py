@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reproseed import mersenne
@@ -63,6 +64,7 @@ class OtherState(NamedTuple):
 LegacyState = NumpyState | OtherState
 
 
+@functools.cache
 def _global() -> np.random.RandomState:
     import numpy as np
 

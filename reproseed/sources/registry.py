@@ -40,20 +40,25 @@ class Registry:
 
     def __iter__(self) -> Iterator[Source]:
         """Yield the sources that exist in this process now."""
+        return iter(self.present())
+
+    def present(self) -> list[Source]:
+        """Return the sources that exist in this process now."""
         if self._own is None:
             self._own = [PythonSource(), NumpySource(), TorchCpuSource()]
             self._accelerators = accelerators(self._distinct)
             self._plugins = {point.name: point for point in _plugins()}
-        yield from self._own
         if self._plugins:
             self._load_plugins()
+        sources = list(self._own)
         for source in self._accelerators:
             if source.active():
-                yield source
+                sources.append(source)
         if self._objects:
             alive = [source for source in list(self._objects.values()) if source.active()]
-            yield from (source for source in alive if source.restorable)
-            yield from (source for source in alive if not source.restorable)
+            sources += [source for source in alive if source.restorable]
+            sources += [source for source in alive if not source.restorable]
+        return sources
 
     @property
     def has_registered(self) -> bool:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from typing import TYPE_CHECKING
+
 from reproseed import mersenne
 from reproseed.sources.protocol import Plain, field
 from reproseed.streams import Stream
+
+if TYPE_CHECKING:
+    import torch
 
 
 class TorchCpuSource:
@@ -22,21 +28,15 @@ class TorchCpuSource:
 
     def seed(self, stream: Stream) -> None:
         """Make 624 words of the stream the state, and 64 further bits the initial seed."""
-        import torch
-
-        stream.seed_torch(torch.default_generator)
+        stream.seed_torch(_default())
 
     def snapshot(self) -> bytes:
         """Return the state as bytes."""
-        import torch
-
-        return mersenne.torch_state(torch.default_generator)
+        return mersenne.torch_state(_default())
 
     def restore(self, state: bytes) -> None:
         """Put back a state."""
-        import torch
-
-        mersenne.set_torch_state(torch.default_generator, state)
+        mersenne.set_torch_state(_default(), state)
 
     def to_plain(self, state: bytes) -> Plain:
         """Return the state's bytes."""
@@ -44,9 +44,14 @@ class TorchCpuSource:
 
     def from_plain(self, plain: Plain) -> bytes:
         """Return the state again, its size checked against this version of torch."""
-        import torch
+        return torch_from_plain(plain, _default())
 
-        return torch_from_plain(plain, torch.default_generator)
+
+@functools.cache
+def _default() -> torch.Generator:
+    import torch
+
+    return torch.default_generator
 
 
 def torch_from_plain(plain: Plain, generator: object) -> bytes:
