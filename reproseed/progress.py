@@ -238,9 +238,9 @@ class Progress:
         )
 
     def _counts(self, position: Position, epoch_ends: bool) -> bool:
-        """Whether a position is worth keeping: one without an epoch is, while its scope is open in an epoch that goes on.
+        """Whether a position is worth keeping: without an epoch, only while its scope is open in an epoch that goes on.
 
-        A pass over it that has ended is done, and the next is another.
+        A pass over one that has ended is done, and the next is another.
         """
         return "epoch" in position.address or (position.open > 0 and not epoch_ends)
 
