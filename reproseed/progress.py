@@ -217,16 +217,19 @@ class Progress:
             resume: ``"next"``: the step that is running counts as done; ``"same"``: it does not.
         """
         retrained = [loop for loop in self.loops.values() if loop.open and self._would_repeat(loop)]
+        ends = [
+            loop.entered and resume == "next" and (not loop.open or loop in retrained) for loop in self.loops.values()
+        ]
         return {
             "tasks": [self._task(one, resume) for one in self.tasks.values() if self._counts(one, bool(retrained))],
             "epochs": [
                 {
                     "name": loop.name,
                     "coordinates": dict(loop.coordinates),
-                    "start": loop.value
-                    + int(loop.entered and resume == "next" and (not loop.open or loop in retrained)),
+                    "start": loop.value + int(ended),
+                    "begun": int(loop.entered and not ended),
                 }
-                for loop in self.loops.values()
+                for loop, ended in zip(self.loops.values(), ends, strict=True)
             ],
         }
 
@@ -280,7 +283,8 @@ class Loaded:
 
     def __init__(self, tasks: list[dict[str, Any]], loops: list[dict[str, Any]]) -> None:
         self.tasks: dict[Key, dict[str, Any]] = {}
-        self.loops: dict[Key, int] = {}
+        self.loops: dict[Key, tuple[int, bool]] = {}
+        self.positions = len(tasks) + len(loops)
         try:
             for task in tasks:
                 address = Address(**task["address"])
@@ -294,13 +298,14 @@ class Loaded:
                 }
                 self.tasks[position.key] = entry
             for loop in loops:
-                self.loops[key_of({**loop["coordinates"], "": str(loop["name"])})] = int(loop["start"])
+                key = key_of({**loop["coordinates"], "": str(loop["name"])})
+                self.loops[key] = int(loop["start"]), bool(loop["begun"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise StateError(f"the checkpoint's part 'position' is damaged: {error!r}") from error
 
-    def has_loop(self, name: str, coordinates: Mapping[str, Value]) -> bool:
-        """Whether the checkpoint holds this loop, and it was not taken yet."""
-        return key_of({**coordinates, "": name}) in self.loops
+    def loop(self, name: str, coordinates: Mapping[str, Value]) -> tuple[int, bool] | None:
+        """Return at which epoch a loop goes on and whether that one has begun; None if it is not held or was taken."""
+        return self.loops.get(key_of({**coordinates, "": name}))
 
     def has_task(self, address: Address, own: Mapping[str, Value]) -> bool:
         """Whether the checkpoint holds this task, and it was not taken yet."""
@@ -308,7 +313,7 @@ class Loaded:
 
     def take_loop(self, name: str, coordinates: dict[str, Value]) -> int:
         """Return the epoch at which a loop begins; 0 unless the checkpoint holds this loop."""
-        return self.loops.pop(key_of({**coordinates, "": name}), 0)
+        return self.loops.pop(key_of({**coordinates, "": name}), (0, False))[0]
 
     def take_task(self, position: Position) -> list[dict[str, Any]]:
         """Return how far the loops of a scope had come; empty unless the checkpoint stopped inside this very scope."""

@@ -63,30 +63,45 @@ class Resuming:
         same_streams = self._check_derivation() and (takes_seed or self._same_seeds())
         self.continues = same_streams and self.same_rank and seeder.seeding
         self._log_rank()
-        waits = not at_once and (bool(self.loaded.tasks) or bool(self.loaded.loops))
-        states = {} if waits else self._states(complete=at_once)
+        states = self._states() if at_once else {}
+        self.arrived = at_once
+        elsewhere = len(stack.entries()) < len(self.parts["scopes"])
 
         def load() -> None:
             if takes_seed:
                 seeder.take_master_seed(self.parts["master_seed"], self.task_seeds)
             seeder.progress.loaded = self.loaded
-            seeder.pending = self if waits else None
+            seeder.pending = self if elsewhere or not at_once else None
             self._put_back(states)
 
         self._all_or_nothing(load)
-        _log.info(
-            "resuming %s from a checkpoint of rank %s of %s", seeder, self.parts["rank"], self.parts["world_size"]
-        )
+        saved_as = self.parts["rank"], self.parts["world_size"]
+        _log.info("resuming %s from a checkpoint of rank %s of %s", seeder, *saved_as)
 
-    def arrive(self) -> None:
-        """Put the generators' states back, now that the run is where the checkpoint was saved.
+    def arrive_at(self, address: Address, own: Mapping[str, Value]) -> None:
+        """Put the generators' states back if this scope is the one in which the checkpoint was saved, or follows it.
 
         Raises:
             StateMismatchError: a generator of the checkpoint is not registered, or the other way round.
         """
-        states = self._states(complete=True)
+        scopes, depth = self.parts["scopes"], len(stack.entries())
+        same = depth < len(scopes) and Address(**scopes[depth]["start"]) == address
+        begins = not self.loaded.positions and "epoch" in address
+        if same or (not self.arrived and (begins or self.loaded.has_task(address, own))):
+            self._arrive(last=not scopes or (same and depth + 1 == len(scopes)))
+
+    def arrive_in_loop(self, name: str, coordinates: Mapping[str, Value]) -> None:
+        """Put the generators' states back if the checkpoint was saved in this loop over epochs."""
+        found = self.loaded.loop(name, coordinates)
+        if not self.arrived and (found is not None or not self.loaded.positions):
+            self._arrive(last=found is None or not found[1])
+
+    def _arrive(self, last: bool) -> None:
+        states = self._states()
         self._all_or_nothing(lambda: self._put_back(states))
-        self.seeder.pending = None
+        self.arrived = True
+        if last:
+            self.seeder.pending = None
 
     def _all_or_nothing(self, load: Callable[[], None]) -> None:
         seeder = self.seeder
@@ -151,24 +166,19 @@ class Resuming:
                 self.parts["rank"], self.parts["world_size"], self.seeder.place.rank, self.seeder.place.world_size,
             )  # fmt: skip
 
-    def _states(self, complete: bool) -> dict[str, Any]:
-        """Return the states to restore, by source; none where the streams are derived instead.
-
-        Args:
-            complete: whether all generators must be registered by now.
-        """
+    def _states(self) -> dict[str, Any]:
+        """Return the states to restore, by source; none where the streams are derived instead."""
         if not self.continues:
             return {}
         registry, saved = self.seeder.registry, self._continued()
         present = list(registry)
         known = {name: registry.find(name) for name in self.parts["snapshot"]}
-        if complete:
-            self._check_sources([name for name, source in known.items() if source is None], present)
-        states = {}
-        for name, source in known.items():
-            if name in saved and (source is not None or not complete):
-                states[name] = saved[name] if source is None else self._read(source, name, saved[name])
-        return states
+        self._check_sources([name for name, source in known.items() if source is None], present)
+        return {
+            name: self._read(source, name, saved[name])
+            for name, source in known.items()
+            if source is not None and name in saved
+        }
 
     def _check_sources(self, unknown: list[str], present: list[Source]) -> None:
         devices = [name for name in unknown if name.startswith("torch.")]
@@ -201,12 +211,11 @@ class Resuming:
         scopes that are yet to be entered would have put back. In another scope, or where it would have put back
         nothing: none, the streams are derived.
         """
-        inside = [Address(**address) for address in self.parts["inside"]]
+        scopes = self.parts["scopes"]
         here = [entry.address for entry in stack.entries()]
-        if here != inside[: len(here)]:
+        if here != [Address(**scope["address"]) for scope in scopes[: len(here)]]:
             return {}
-        states = self.parts["snapshot"] if len(here) == len(inside) else self.parts["put_back"][len(here)]
-        return dict(states)
+        return dict(self.parts["snapshot"] if len(here) == len(scopes) else scopes[len(here)]["put_back"])
 
     def _read(self, source: Any, name: str, plain: Any) -> Any:
         if isinstance(source, AcceleratorSource):

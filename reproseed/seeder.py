@@ -138,12 +138,7 @@ class Seeder:
         streams = self.streams_around(around)
         try:
             for source in added if self.seeding else ():
-                waiting = self.waiting.get(source.name) if around is None and self.base == Address() else None
-                if waiting is None:
-                    source.seed(streams(source))
-                else:
-                    source.restore(source.from_plain(waiting))
-                self.waiting.pop(source.name, None)
+                source.seed(streams(source))
         except BaseException:
             for source in added:
                 self.registry.unregister(source.name)
@@ -189,6 +184,13 @@ class Seeder:
                 f"{address['epoch']}. Iterate with rs.steps(loader).",
                 ResumeWarning,
             )
+        if self.pending is not None and not self.pending.arrived:
+            warn(
+                "The run was begun with resume=, and the loop over epochs or the scope in which that checkpoint was "
+                "saved has not been entered since: its generators' states are not in place. Without scopes, call "
+                "load_state_dict(state) after the set-up code.",
+                ResumeWarning,
+            )
         for address in self.progress.unended():
             warn(
                 f"reseed() does not say when {address} ends: this checkpoint resumes at the start of epoch "
@@ -196,7 +198,6 @@ class Seeder:
                 ResumeWarning,
             )
         position = self.progress.plain(resume)
-        entries = stack.entries()
         return seal(
             {
                 "format": FORMAT,
@@ -210,9 +211,14 @@ class Seeder:
                 "position": position,
                 "versions": versions(),
                 "snapshot": self.snapshot().to_plain(),
-                "put_back": [{} if entry.target is None else entry.target.to_plain() for entry in entries],
-                "inside": [dict(entry.address) for entry in entries],
-                "loader": {},
+                "scopes": [
+                    {
+                        "start": dict(entry.start),
+                        "address": dict(entry.address),
+                        "put_back": {} if entry.target is None else entry.target.to_plain(),
+                    }
+                    for entry in stack.entries()
+                ],
             }
         )
 
@@ -241,13 +247,13 @@ class Seeder:
 
     def arrive_at(self, address: Address, own: Mapping[str, Value]) -> None:
         """Put the states of a checkpoint back if this is the scope, or the one after it, in which it was saved."""
-        if self.pending is not None and self.progress.loaded.has_task(address, own):
-            self.pending.arrive()
+        if self.pending is not None:
+            self.pending.arrive_at(address, own)
 
     def arrive_in_loop(self, name: str, coordinates: Mapping[str, Value]) -> None:
         """Put the states of a checkpoint back if this is the loop over epochs in which it was saved."""
-        if self.pending is not None and self.progress.loaded.has_loop(name, coordinates):
-            self.pending.arrive()
+        if self.pending is not None:
+            self.pending.arrive_in_loop(name, coordinates)
 
     def sources(self, always: bool = False) -> list[Source]:
         """Return the sources that exist now; none where seeding is off."""

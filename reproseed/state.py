@@ -27,9 +27,7 @@ PARTS = {
     "position": dict,
     "versions": dict,
     "snapshot": dict,
-    "put_back": list,
-    "inside": list,
-    "loader": dict,
+    "scopes": list,
 }
 """The parts of a checkpoint and their types, beside ``checksums``."""
 
