@@ -7,11 +7,12 @@ and hands to `epochs` and `steps`, once.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from reproseed.address import Address, Value
 from reproseed.errors import ResumeWarning, StateError, warn
+from reproseed.sources.plain import decode, encode
 
 if TYPE_CHECKING:
     from reproseed.stack import Entry
@@ -19,9 +20,14 @@ if TYPE_CHECKING:
 Key = tuple[tuple[str, Value], ...]
 
 
-def key_of(coordinates: dict[str, Value]) -> Key:
+def key_of(coordinates: Mapping[str, Value]) -> Key:
     """Return coordinates as a key, independent of their order."""
     return tuple(sorted(coordinates.items())) if len(coordinates) > 1 else tuple(coordinates.items())
+
+
+def task_key(address: Address, own: Mapping[str, Value]) -> Key:
+    """Return what tells the position of one task from the others': the task and the user's own coordinates."""
+    return key_of({**own, "task": address["task"]} if "task" in address else own)
 
 
 class Live:
@@ -48,6 +54,8 @@ class Loops:
     def __init__(self) -> None:
         self.live: list[Live] = []
         self.ended: list[dict[str, int]] = []
+        # Loaders that keep a state of their own, while their loop runs: the state of one that has ended would begin
+        # its next pass.
         self.states: dict[str, Callable[[], Any]] = {}
 
     @property
@@ -63,6 +71,8 @@ class Loops:
     def end(self, loop: Live) -> None:
         """Count a loop, and any left inside it, as ended."""
         depth = self.live.index(loop)
+        for one in self.live[depth:]:
+            self.states.pop(one.name, None)
         del self.live[depth:]
         while len(self.ended) <= depth:
             self.ended.append({})
@@ -85,6 +95,8 @@ class Loops:
     def advance(self, loop: Live) -> None:
         """Take notice that a loop goes on to its next item, which ends all that was inside."""
         depth = self.live.index(loop)
+        for one in self.live[depth + 1 :]:
+            self.states.pop(one.name, None)
         del self.live[depth + 1 :]
         del self.ended[depth + 1 :]
         loop.done += loop.running
@@ -111,7 +123,7 @@ class Position:
         self.own = own
         self.open = 0
         self.scoped = True
-        self.key = key_of(own | {"task": address["task"]} if "task" in address else own)
+        self.key = task_key(address, own)
         self.resumed: list[dict[str, Any]] = []
         self.loader_states: dict[str, Any] | None = None
         self._loops: Loops | None = None
@@ -131,18 +143,23 @@ class EpochLoop:
         self.name = name
         self.coordinates = coordinates
         self.value = 0
+        self.running = False
         self.entered = False
         self.open = 0
 
-    def stand_before(self, value: int) -> None:
+    def stand_before(self, value: int, running: bool = True) -> None:
         """Stand at the beginning of an epoch: no scope of it has been entered."""
-        self.value, self.entered, self.open = value, False, 0
+        self.value, self.running, self.entered, self.open = value, running, False, 0
 
     def holds(self, address: Address) -> bool:
         """Whether an address lies in the epoch that this loop is in."""
         return address.get(self.name) == self.value and all(
             address.get(name, value) == value for name, value in self.coordinates.items()
         )
+
+    def leads_to(self, address: Address) -> bool:
+        """Whether a scope of this address belongs to the epoch: it lies in it, or follows it and names no epoch."""
+        return self.holds(address) or (self.running and self.entered and self.name not in address)
 
 
 class Progress:
@@ -158,10 +175,10 @@ class Progress:
         address = entry.start
         if not entry.seeds:
             return
-        for loop in self.loops.values():
-            if loop.holds(address):
-                loop.entered = True
-                loop.open += 1
+        entry.loops = [(loop, loop.value) for loop in self.loops.values() if loop.leads_to(address)]
+        for loop, _ in entry.loops:
+            loop.entered = True
+            loop.open += 1
         position = Position(address, entry.own)
         known = self.tasks.get(position.key)
         if known is not None and known.open and known.address == address:
@@ -178,8 +195,8 @@ class Progress:
         if entry.position is None:
             return
         entry.position.open -= 1
-        for loop in self.loops.values():
-            if loop.open and loop.holds(entry.start):
+        for loop, value in entry.loops:
+            if loop.open and loop.value == value:
                 loop.open -= 1
         entry.position = None
 
@@ -202,17 +219,36 @@ class Progress:
         Args:
             resume: ``"next"``: the step that is running counts as done; ``"same"``: it does not.
         """
+        retrained = [loop for loop in self.loops.values() if loop.open and self._would_repeat(loop)]
+        ends = [
+            loop.entered and resume == "next" and (not loop.open or loop in retrained) for loop in self.loops.values()
+        ]
         return {
-            "tasks": [self._task(position, resume) for position in self.tasks.values()],
+            "tasks": [self._task(one, resume) for one in self.tasks.values() if self._counts(one, bool(retrained))],
             "epochs": [
                 {
                     "name": loop.name,
                     "coordinates": dict(loop.coordinates),
-                    "start": loop.value + int(loop.entered and not loop.open and resume == "next"),
+                    "start": loop.value + int(ended),
+                    "begun": int(loop.entered and not ended),
                 }
-                for loop in self.loops.values()
+                for loop, ended in zip(self.loops.values(), ends, strict=True)
             ],
         }
+
+    def _would_repeat(self, loop: EpochLoop) -> bool:
+        """Whether going back to this epoch would train again what has ended: a scope whose steps are not known."""
+        return any(
+            one.scoped and not one.open and not one.loops.used and loop.holds(one.address)
+            for one in self.tasks.values()
+        )
+
+    def _counts(self, position: Position, epoch_ends: bool) -> bool:
+        """Whether a position is worth keeping: without an epoch, only while its scope is open in an epoch that goes on.
+
+        A pass over one that has ended is done, and the next is another.
+        """
+        return "epoch" in position.address or (position.open > 0 and not epoch_ends)
 
     def unknown_steps(self) -> list[Address]:
         """Return the addresses of open epochs whose steps are not known."""
@@ -222,14 +258,25 @@ class Progress:
             if position.open and "epoch" in position.address and not position.loops.used
         ]
 
+    def unended(self) -> list[Address]:
+        """Return the addresses of epochs of a running loop that `reseed` began: nothing says when they end."""
+        return [
+            position.address
+            for position in self.tasks.values()
+            if not position.scoped
+            and any(loop.running and loop.holds(position.address) for loop in self.loops.values())
+        ]
+
     def _task(self, position: Position, resume: str) -> dict[str, Any]:
-        states = {name: state() for name, state in position.loops.states.items()}
+        again = resume == "same"
+        # A loader's own state lies after the item that is running.
+        states = {} if again else {name: encode(state()) for name, state in position.loops.states.items()}
         return {
             "address": dict(position.address),
             "own": dict(position.own),
-            "open": int(position.open > 0),
+            "open": int(position.open > 0 or again),
             "scoped": int(position.scoped),
-            "levels": position.loops.plain(resume),
+            "levels": position.loops.plain(resume) if position.open or not again else [],
             "loaders": states,
         }
 
@@ -239,7 +286,8 @@ class Loaded:
 
     def __init__(self, tasks: list[dict[str, Any]], loops: list[dict[str, Any]]) -> None:
         self.tasks: dict[Key, dict[str, Any]] = {}
-        self.loops: dict[Key, int] = {}
+        self.loops: dict[Key, tuple[int, bool]] = {}
+        self.positions = len(tasks) + len(loops)
         try:
             for task in tasks:
                 address = Address(**task["address"])
@@ -249,17 +297,26 @@ class Loaded:
                     "open": bool(task["open"]),
                     "scoped": bool(task["scoped"]),
                     "levels": [{str(n): int(c) for n, c in level.items()} for level in task["levels"]],
-                    "loaders": dict(task["loaders"]),
+                    "loaders": {str(name): decode(state) for name, state in task["loaders"].items()},
                 }
                 self.tasks[position.key] = entry
             for loop in loops:
-                self.loops[key_of({**loop["coordinates"], "": str(loop["name"])})] = int(loop["start"])
+                key = key_of({**loop["coordinates"], "": str(loop["name"])})
+                self.loops[key] = int(loop["start"]), bool(loop["begun"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise StateError(f"the checkpoint's part 'position' is damaged: {error!r}") from error
 
+    def loop(self, name: str, coordinates: Mapping[str, Value]) -> tuple[int, bool] | None:
+        """Return at which epoch a loop goes on and whether that one has begun; None if it is not held or was taken."""
+        return self.loops.get(key_of({**coordinates, "": name}))
+
+    def has_task(self, address: Address, own: Mapping[str, Value]) -> bool:
+        """Whether the checkpoint holds this task, and it was not taken yet."""
+        return task_key(address, own) in self.tasks
+
     def take_loop(self, name: str, coordinates: dict[str, Value]) -> int:
         """Return the epoch at which a loop begins; 0 unless the checkpoint holds this loop."""
-        return self.loops.pop(key_of({**coordinates, "": name}), 0)
+        return self.loops.pop(key_of({**coordinates, "": name}), (0, False))[0]
 
     def take_task(self, position: Position) -> list[dict[str, Any]]:
         """Return how far the loops of a scope had come; empty unless the checkpoint stopped inside this very scope."""
@@ -272,7 +329,8 @@ class Loaded:
             return list(saved["levels"])
         following = isinstance(before, int) and isinstance(now, int) and now == before + 1
         again = now == before and (saved["open"] or not saved["scoped"])
-        if not (following or again):
+        ahead = isinstance(before, int) and isinstance(now, int) and now > before and not saved["open"]
+        if not (following or again or ahead):
             step = f", step {_first(saved['levels'])}" if saved["open"] and saved["levels"] else ""
             state = "" if saved["open"] or not saved["scoped"] else " (complete)"
             count = f"{before}" if saved["open"] or not isinstance(before, int) else f"{before + 1}"

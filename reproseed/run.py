@@ -6,6 +6,7 @@ is then.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -17,6 +18,7 @@ from reproseed.address import check_value
 from reproseed.derivation import check_derivation, check_master_seed
 from reproseed.errors import CoordinateTypeError, NotInitializedError, ScopeOrderWarning, warn
 from reproseed.ranks import agree_on, coordinates_of, find_place
+from reproseed.resume import task_seeds_of
 from reproseed.scopes import Preserved, Seeded, arg, make_seeded
 from reproseed.seeder import Seeder, refuse_positional
 from reproseed.snapshots import Snapshot
@@ -95,6 +97,11 @@ def init(
     chosen = None if master_seed is None else check_master_seed(master_seed)
     chosen = _seed_from_environment() if chosen is None else chosen
     saved = None if resume is None else unseal(resume)
+    if task_seeds is not None and not isinstance(task_seeds, Mapping):
+        raise CoordinateTypeError(f"task_seeds={task_seeds!r} must be a dict of master seeds such as {{'init': 7}}.")
+    seeds = _task_seeds_from_environment() if task_seeds is None else dict(task_seeds)
+    if not seeds and saved is not None and task_seeds is None:
+        seeds = task_seeds_of(saved["task_seeds"])
     place = find_place(rank, world_size, ngpus, local_rank)
     seeding = os.environ.get("REPROSEED_SEEDING", "on")
     if seeding not in ("on", "off"):
@@ -105,11 +112,6 @@ def init(
         drawn = was_drawn
     else:
         agreed, drawn = agree_on(chosen, check_derivation(derivation), place, _runs)
-    seeds = _task_seeds_from_environment() if task_seeds is None else dict(task_seeds)
-    if not seeds and saved is not None and task_seeds is None:
-        from reproseed.resume import _task_seeds
-
-        seeds = dict(_task_seeds(saved["task_seeds"]))
     seeder = Seeder(
         agreed,
         drawn=drawn,
@@ -141,7 +143,7 @@ def _begin(seeder: Seeder, resume: Mapping[str, Any] | str | None) -> None:
         else:
             _unseed()
         if resume is not None:
-            seeder.load_state_dict(resume)
+            seeder.resume(resume)
     except BaseException:
         before.restore()
         if earlier:
@@ -153,10 +155,16 @@ def _begin(seeder: Seeder, resume: Mapping[str, Any] | str | None) -> None:
 
 
 def _unseed() -> None:
-    """Make torch's generator as unpredictable as Python's and NumPy's are: its own default seed is a constant."""
+    """Make all generators unpredictable: torch's default seed is a constant, and an earlier run may have seeded all."""
+    import random
+
+    import numpy as np
     import torch
 
-    torch.default_generator.seed()
+    random.seed()
+    with contextlib.suppress(TypeError):  # a bit generator that the user has put there has no such seeding
+        np.random.seed()
+    torch.seed()  # with every device, also those that come up later
     _log.warning("REPROSEED_SEEDING=off: scopes pass through and nothing is seeded")
 
 

@@ -257,6 +257,8 @@ def enter(entry: Entry, restores: bool) -> None:
     seeder = entry.seeder
     stack.admit(entry.address)
     seeder.refuse_capture(entry.address)
+    if entry.seeds:
+        seeder.arrive_at(entry.address, entry.own)
     around = stack.innermost()
     if entry.seeds and stack.count(around, entry.address):
         assert around is not None  # only an entry inside another is counted

@@ -79,6 +79,7 @@ class Seeder:
         self._default_task: str | None = None
         self._warned: set[str] = set()
         self.waiting: dict[str, Any] = {}
+        self.pending: Resuming | None = None
 
     # --- what a user calls ---------------------------------------------------------------------------------------
 
@@ -102,6 +103,7 @@ class Seeder:
         own = {name: check_value(name, value) for name, value in coordinates.items()}
         self.refuse_capture(address)
         stack.admit(address)
+        self.arrive_at(address, own)
         entry = stack.innermost()
         sources = self.sources()
         # The libraries' own generators take any seed; only a user's or a device's can fail half-way.
@@ -183,7 +185,19 @@ class Seeder:
                 f"{address['epoch']}. Iterate with rs.steps(loader).",
                 ResumeWarning,
             )
-        bottom = stack.outermost()
+        if self.pending is not None and not self.pending.arrived:
+            warn(
+                "The run was begun with resume=, and the loop over epochs or the scope in which that checkpoint was "
+                "saved has not been entered since: its generators' states are not in place. Without scopes, call "
+                "load_state_dict(state) after the set-up code.",
+                ResumeWarning,
+            )
+        for address in self.progress.unended():
+            warn(
+                f"reseed() does not say when {address} ends: this checkpoint resumes at the start of epoch "
+                f"{address['epoch']}. Use `with rs.seeded(...)` inside rs.epochs().",
+                ResumeWarning,
+            )
         position = self.progress.plain(resume)
         return seal(
             {
@@ -198,15 +212,24 @@ class Seeder:
                 "position": position,
                 "versions": versions(),
                 "snapshot": self.snapshot().to_plain(),
-                "put_back": {} if bottom is None or bottom.target is None else bottom.target.to_plain(),
-                "inside": [dict(entry.address) for entry in stack.entries()],
-                "loader": {},
+                "scopes": [
+                    {
+                        "start": dict(entry.start),
+                        "address": dict(entry.address),
+                        "put_back": {} if entry.target is None else entry.target.to_plain(),
+                    }
+                    for entry in stack.entries()
+                ],
             }
         )
 
     def load_state_dict(self, state: Mapping[str, Any] | str, strict: bool = True) -> None:
         """Go to where a checkpoint stopped; see `reproseed.load_state_dict`."""
-        Resuming(self, state, strict).apply()
+        Resuming(self, state, strict).apply(at_once=True)
+
+    def resume(self, state: Mapping[str, Any] | str) -> None:
+        """Take master seed and position of a checkpoint, and its generators' states once the position is reached."""
+        Resuming(self, state, strict=True).apply(at_once=False)
 
     def to_json(self, resume: Literal["next", "same"] = "next") -> str:
         """Return `state_dict` as JSON text."""
@@ -222,6 +245,16 @@ class Seeder:
     def itself(self, master_seed: int | None = None) -> Seeder:
         """Return this seeder: where a bound scope looks up whose it is."""
         return self
+
+    def arrive_at(self, address: Address, own: Mapping[str, Value]) -> None:
+        """Put the states of a checkpoint back if this is the scope, or the one after it, in which it was saved."""
+        if self.pending is not None:
+            self.pending.arrive_at(address, own)
+
+    def arrive_in_loop(self, name: str, coordinates: Mapping[str, Value]) -> None:
+        """Put the states of a checkpoint back if this is the loop over epochs in which it was saved."""
+        if self.pending is not None:
+            self.pending.arrive_in_loop(name, coordinates)
 
     def sources(self, always: bool = False) -> list[Source]:
         """Return the sources that exist now; none where seeding is off."""
@@ -250,8 +283,8 @@ class Seeder:
         stream_of = self.streams_at(address, shared, master_seed)
         for source in sources:
             source.seed(stream_of(source))
-        if self.drawn and len(self._derived) < 3:
-            self._derived.append(str(address))
+        if self._master_of(address, master_seed) == self.master_seed:
+            self._note_derived(str(address))
 
     def seed_base(self) -> None:
         """Put everything on the base stream, which is equal on all ranks."""
@@ -269,10 +302,14 @@ class Seeder:
         if not isinstance(name, str) or not name:
             raise CoordinateTypeError(f"stream({name!r}): a name is wanted, a text that is not empty, such as 'split'.")
         check_value("name", name)
-        if self.drawn and len(self._derived) < 3:
-            self._derived.append(repr(name))
+        if self._master_of(address, master_seed) == self.master_seed:
+            self._note_derived(repr(name))
         private = address if shared else self._private(address)
         return Stream(self._master_of(address, master_seed), private, f"stream:{name}", self.derivation)
+
+    def _note_derived(self, what: str) -> None:
+        if self.drawn and len(self._derived) < 3:
+            self._derived.append(what)
 
     def seeds_at(self, entry: Entry) -> dict[str, int]:
         """Return the leading bits of each source's stream."""
@@ -354,6 +391,7 @@ class Seeder:
             "place": self.place,
             "coordinates": self.coordinates,
             "task_seeds": self.task_seeds,
+            "distinct_devices": self.registry.distinct,
             "derivation": self.derivation,
             "seeding": self.seeding,
         }

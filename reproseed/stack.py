@@ -37,7 +37,7 @@ class Entry:
         before: the snapshot at entry.
         target: what to restore at exit: its snapshot if it restores, or one handed over by a scope that closed early.
         counts: how often each address was entered directly inside.
-        loops: the state of its `steps` loops, kept by `reproseed.steps`.
+        loops: the loops over epochs whose epoch it lies in, kept by `reproseed.progress`.
     """
 
     __slots__ = (

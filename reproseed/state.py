@@ -27,9 +27,7 @@ PARTS = {
     "position": dict,
     "versions": dict,
     "snapshot": dict,
-    "put_back": dict,
-    "inside": list,
-    "loader": dict,
+    "scopes": list,
 }
 """The parts of a checkpoint and their types, beside ``checksums``."""
 
@@ -91,7 +89,7 @@ def from_json(text: str) -> dict[str, Any]:
     """Return the checkpoint that `to_json` wrote, tensors again tensors.
 
     Raises:
-        StateError: the text is no JSON object.
+        StateError: the text is no JSON object, or a state in it is no base64.
     """
     try:
         state = json.loads(text)
@@ -99,7 +97,10 @@ def from_json(text: str) -> dict[str, Any]:
         raise StateError(f"the checkpoint's text is no JSON: {error}") from None
     if not isinstance(state, dict):
         raise StateError(f"the checkpoint's JSON is a {type(state).__name__}, not an object.")
-    return cast("dict[str, Any]", _to_tensors(_from_jsonable(state)))
+    try:
+        return cast("dict[str, Any]", _to_tensors(_from_jsonable(state)))
+    except (TypeError, ValueError) as error:
+        raise StateError(f"the checkpoint's JSON is damaged: a state in it is no base64 ({error}).") from None
 
 
 def _to_tensors(value: Any) -> Any:
@@ -151,18 +152,13 @@ def _jsonable(value: Any) -> Any:
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_jsonable(item) for item in value]
-    if isinstance(value, float):
-        # JSON has no infinity, and a loader's own state may hold one.
-        return {"float": value.hex()}
     return value
 
 
 def _from_jsonable(value: Any) -> Any:
     if isinstance(value, dict):
         if value.keys() == {_BYTES}:
-            return base64.b64decode(value[_BYTES])
-        if value.keys() == {"float"} and isinstance(value["float"], str):
-            return float.fromhex(value["float"])
+            return base64.b64decode(value[_BYTES], validate=True)
         return {key: _from_jsonable(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_from_jsonable(item) for item in value]
@@ -170,10 +166,5 @@ def _from_jsonable(value: Any) -> Any:
 
 
 def _checksum(value: Any) -> str:
-    text = json.dumps(_jsonable(_to_bytes(value, "state")), sort_keys=True, default=_opaque)
+    text = json.dumps(_jsonable(_to_bytes(value, "state")), sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
-
-
-def _opaque(value: object) -> str:
-    """Stand for an object of a foreign loader's state, whose content this checksum does not cover."""
-    return type(value).__qualname__

@@ -221,6 +221,7 @@ class Epochs:
 
     def __iter__(self) -> Iterator[int]:
         loop, progress = self._loop, self._seeder.progress
+        self._seeder.arrive_in_loop(loop.name, loop.coordinates)
         start = progress.loaded.take_loop(loop.name, loop.coordinates)
         progress.loops[key_of({**loop.coordinates, "": loop.name})] = loop
         if start:
@@ -229,7 +230,7 @@ class Epochs:
         for value in range(start, self._n):
             loop.stand_before(value)
             yield value
-        loop.stand_before(max(start, self._n))
+        loop.stand_before(max(start, self._n), running=False)
 
     def __repr__(self) -> str:
         return f"<epochs({self._n}, name={self._loop.name!r})>"

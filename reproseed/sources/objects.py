@@ -36,6 +36,7 @@ from reproseed.sources.numpy import (
     seed_random_state,
     set_legacy_state,
 )
+from reproseed.sources.plain import decode, encode
 from reproseed.sources.protocol import Plain, field
 from reproseed.sources.python import random_from_plain, random_to_plain
 from reproseed.sources.torch_cpu import torch_from_plain
@@ -93,8 +94,15 @@ class ObjectSource:
             self.handler.restore(generator, state)  # type: ignore[misc]  # restorable
 
     def to_plain(self, state: Any) -> Plain:
-        """Return a state in plain types; a duck-typed object's own state is taken as it is."""
-        return self.handler.to_plain(state)
+        """Return a state in plain types.
+
+        Raises:
+            StateError: a duck-typed object's own state holds what a checkpoint does not take.
+        """
+        try:
+            return self.handler.to_plain(state)
+        except StateError as error:
+            raise StateError(f"the state of {self.name!r} cannot be saved: {error}.") from None
 
     def from_plain(self, plain: Plain) -> Any:
         """Return the state again."""
@@ -167,6 +175,8 @@ def _with_state(seed: Callable[[Any, Stream], None], reading: str, writing: str)
         seed,
         lambda target: copy.deepcopy(getattr(target, reading)()),
         lambda target, state: getattr(target, writing)(copy.deepcopy(state)),
+        lambda state: {"state": encode(state)},
+        lambda plain, _: decode(field(plain, "state", object)),
     )
 
 

@@ -31,7 +31,7 @@ class Registry:
     """All sources of a run, in the order in which they are seeded: callables last."""
 
     def __init__(self, distinct_devices: bool = False) -> None:
-        self._distinct = distinct_devices
+        self.distinct = distinct_devices
         self._own: list[Source] | None = None
         self._accelerators: list[AcceleratorSource] = []
         self._plugins: dict[str, EntryPoint] = {}
@@ -46,7 +46,7 @@ class Registry:
         """Return the sources that exist in this process now."""
         if self._own is None:
             self._own = [PythonSource(), NumpySource(), TorchCpuSource()]
-            self._accelerators = accelerators(self._distinct)
+            self._accelerators = accelerators(self.distinct)
             self._plugins = {point.name: point for point in _plugins()}
         if self._plugins:
             self._load_plugins()
