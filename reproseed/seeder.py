@@ -166,7 +166,9 @@ class Seeder:
     def stream(self, name: str, *, shared: bool = False, **coordinates: Any) -> Stream:
         """Return a stream to draw from; see `reproseed.stream`."""
         check_names(coordinates, (*PARAMETERS, "shared"), "stream()")
-        return self.named_stream(name, Address(**coordinates), shared, None)
+        around = stack.known_innermost()  # a scope of another thread must not show through here
+        master_seed = around.master_seed if around is not None and around.seeder is self else None
+        return self.named_stream(name, Address(**coordinates), shared, master_seed)
 
     def snapshot(self) -> Snapshot:
         """Return the states of all sources."""

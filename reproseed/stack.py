@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 REPEATS = 16
 """Entries of one address inside one scope before it is warned of."""
+_COUNTED = 4096  # an epoch may enter at(step=...) a million times; those seen seldom are forgotten
 
 
 class Entry:
@@ -62,7 +63,7 @@ class Entry:
         self.seeds = seeds
         self.before: Snapshot | None = None
         self.target: Snapshot | None = None
-        self.counts: Counter[Address] = Counter()
+        self.counts: Counter[tuple[Address, int | None, bool]] = Counter()
         self.loops: Any = None
         self.position: Any = None
         self.inherited = False
@@ -136,6 +137,14 @@ def admit(address: Address) -> None:
     )
 
 
+def known_innermost() -> Entry | None:
+    """Return the innermost open entry that this context knows of: its own, or of one that it was started from."""
+    known = _chain.get()
+    while known is not None and known not in _open:
+        known = known.parent
+    return known
+
+
 def push(entries: list[Entry]) -> None:
     """Make entries the innermost, outer ones first; the last is the one that the running context is in."""
     with _lock:
@@ -149,20 +158,20 @@ def push(entries: list[Entry]) -> None:
         _chain.set(entries[-1])
 
 
-def remove(entry: Entry) -> Snapshot | None:
-    """Take an entry off the stack and return what is to be restored now, if anything.
+def remove(entry: Entry) -> tuple[bool, Snapshot | None]:
+    """Take an entry off the stack; return whether it was on it, and what is to be restored now, if anything.
 
     Out of order, its restore target goes to the scope above it, in place of that one's: the outcome is then that of
     closing last in, first out.
     """
     with _lock:
         if entry not in _open:
-            return None
+            return False, None
         index = _open.index(entry)
         del _open[index]
         _leave_chain(entry)
         if index == len(_open):
-            return entry.target
+            return True, entry.target
         above = _open[index]
         if entry.target is not None:
             above.target = entry.target
@@ -172,7 +181,7 @@ def remove(entry: Entry) -> Snapshot | None:
         f"over yield.",
         ScopeOrderWarning,
     )
-    return None
+    return True, None
 
 
 def detach(entry: Entry) -> list[Entry]:
@@ -187,12 +196,16 @@ def detach(entry: Entry) -> list[Entry]:
         return segment
 
 
-def count(entry: Entry | None, address: Address) -> bool:
-    """Count an entry of an address directly inside another; True when it is to be warned of."""
-    if entry is None:
+def count(around: Entry | None, entry: Entry) -> bool:
+    """Count an entry directly inside another; True when its draws have been repeated so often that it is warned of."""
+    if around is None:
         return False
-    entry.counts[address] += 1
-    return entry.counts[address] == REPEATS + 1
+    counts, streams = around.counts, (entry.address, entry.master_seed, entry.shared)
+    if len(counts) >= _COUNTED and streams not in counts:
+        for rare in [known for known, times in counts.items() if times <= REPEATS]:
+            del counts[rare]
+    counts[streams] += 1
+    return counts[streams] == REPEATS + 1
 
 
 def clear() -> list[Entry]:

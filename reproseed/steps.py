@@ -87,6 +87,7 @@ class _Loop(Iterator[tuple[int, T]]):
         self._inner: Iterator[T] | None = None
         self._live: Live | None = None
         self._ended = False
+        self._end: int | None = None  # items, if the checkpoint says that the loop has ended
 
     def __iter__(self) -> _Loop[T]:
         return self
@@ -121,7 +122,8 @@ class _Loop(Iterator[tuple[int, T]]):
         entry, name = self._entry, self._name
         position = entry.position
         loops: Loops = position.loops
-        entry.address = loops.end_left() or entry.address
+        around = loops.end_left()
+        entry.address = entry.address if around is None else around
         if name in entry.address or loops.ran(name):
             raise ScopeError(
                 f"a loop over steps named {name!r} runs or has run in {entry.address}, and another would draw the same "
@@ -130,6 +132,8 @@ class _Loop(Iterator[tuple[int, T]]):
         entry.seeder.progress.keep(position)
         depth = len(loops.live)
         start = position.resumed[depth].get(name, 0) if depth < len(position.resumed) else 0
+        self._end = ~start if start < 0 else None
+        start = max(start, ~start)
         self._outer = entry.address
         self._live = Live(name, start, entry.address, self)
         loops.begin(self._live)
@@ -154,7 +158,7 @@ class _Loop(Iterator[tuple[int, T]]):
             self._inner = iter(iterable)
         elif state is not None and hasattr(iterable, "load_state_dict"):
             iterable.load_state_dict(state)
-            self._inner = iter(iterable)
+            self._inner = iter(()) if self._end is not None else iter(iterable)  # at its end, iter() may begin another pass
         else:
             self._inner = iter(iterable)
             self._replay(start)
@@ -177,6 +181,8 @@ class _Loop(Iterator[tuple[int, T]]):
                 advance()
 
     def _fetch(self, step: int) -> T:
+        if step == self._end:
+            raise StopIteration
         assert self._inner is not None  # made by _open
         self._at(**{self._name: step}, phase="fetch")
         return next(self._inner)
