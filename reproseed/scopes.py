@@ -136,6 +136,10 @@ class Seeded(Scoped):
         if self._args:
             read = ", ".join(f'{name}=rs.arg("{path}")' for name, path in self._args.items())
             raise CoordinateTypeError(f"{read} reads an argument of a decorated function; a `with` block has none.")
+        with stack.lock():
+            return Scope(self._enter())
+
+    def _enter(self) -> Entry:
         seeder = self._lookup(self._master_seed)
         around = stack.innermost()
         master_seed, own = self._master_seed, dict(self._inherited)
@@ -149,7 +153,7 @@ class Seeded(Scoped):
         if self._default_task and self._function is not None:
             seeder.note_default_task(self._function, address)
         enter(entry, restores)
-        return Scope(entry)
+        return entry
 
     def _close(self, handle: Scope, failed: bool = False) -> None:
         leave(handle._entry)
@@ -211,6 +215,10 @@ class Preserved(Scoped):
 
     def _open(self) -> Scope:
         self._used = True
+        with stack.lock():
+            return Scope(self._enter())
+
+    def _enter(self) -> Entry:
         seeder = self._lookup(None)
         around = stack.innermost()
         if around is None:
@@ -225,7 +233,7 @@ class Preserved(Scoped):
                 seeds=False,
             )
         enter(entry, restores=True)
-        return Scope(entry)
+        return entry
 
     def _close(self, handle: Scope, failed: bool = False) -> None:
         try:
@@ -281,15 +289,16 @@ def enter(entry: Entry, restores: bool) -> None:
 
 def leave(entry: Entry) -> None:
     """Close an entry, and put back what it has to give back."""
-    seeder = entry.seeder
-    around = stack.innermost()
-    around = stack.enclosing(entry) if around is entry else around
-    seeder.progress.leave(entry)
-    was_open, target = stack.remove(entry)
-    if target is not None:
-        give_back(seeder, target, around)
-    elif was_open and around is None and entry.seeds:
-        seeder.stand_at(entry.address, entry.shared, entry.master_seed)
+    with stack.lock():
+        seeder = entry.seeder
+        around = stack.innermost()
+        around = stack.enclosing(entry) if around is entry else around
+        seeder.progress.leave(entry)
+        was_open, target = stack.remove(entry)
+        if target is not None:
+            give_back(seeder, target, around)
+        elif was_open and around is None and entry.seeds:
+            seeder.stand_at(entry.address, entry.shared, entry.master_seed)
 
 
 def give_back(seeder: Seeder, target: Snapshot, around: Entry | None) -> None:
@@ -313,6 +322,10 @@ class Driven:
 
     def resume(self) -> None:
         """Put the function's streams and scopes in place."""
+        with stack.lock():
+            self._resume()
+
+    def _resume(self) -> None:
         if self._entry is None:
             self._entry = self._scope._open()._entry
             self._entry.target = self._entry.before
@@ -334,9 +347,11 @@ class Driven:
 
     def suspend(self) -> None:
         """Put them aside, and the caller's back."""
-        entry = self._entry
-        if entry is None:
-            return
+        if self._entry is not None:
+            with stack.lock():
+                self._suspend(self._entry)
+
+    def _suspend(self, entry: Entry) -> None:
         self._inside = None
         try:
             self._inside = Snapshot(entry.seeder.sources())

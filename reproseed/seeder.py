@@ -100,6 +100,10 @@ class Seeder:
         check_names(coordinates, (*PARAMETERS, "shared"), "reseed()")
         address = Address(**given, **coordinates)
         own = {name: check_value(name, value) for name, value in coordinates.items()}
+        with stack.lock():
+            self._reseed(address, own, shared)
+
+    def _reseed(self, address: Address, own: dict[str, Value], shared: bool) -> None:
         self.refuse_capture(address)
         stack.admit(address)
         entry = stack.innermost()

@@ -10,6 +10,7 @@ import asyncio
 import os
 import threading
 from collections import Counter
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -83,9 +84,15 @@ class Entry:
 
 
 _open: list[Entry] = []
+# Held while a scope is entered, left, resumed or put aside: another thread must see that done or not begun.
 _lock = threading.RLock()
 # The entries that this context knows of: asyncio's tasks and to_thread inherit it, plain threads do not.
 _chain: ContextVar[Entry | None] = ContextVar("reproseed_chain", default=None)
+
+
+def lock() -> AbstractContextManager[Any]:
+    """Return the lock to hold while the generators change hands; the thread that holds it may take it again."""
+    return _lock
 
 
 def innermost() -> Entry | None:
