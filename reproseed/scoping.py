@@ -200,6 +200,8 @@ def _lookup(module: str, name: str) -> Any:
         found = inspect.getattr_static(found, part, None)
         if found is None:
             return None
+    if isinstance(found, (classmethod, staticmethod)) and isinstance(found.__func__, Decorated):
+        return found.__func__
     return found
 
 
