@@ -124,6 +124,7 @@ class _Loop(Iterator[tuple[int, T]]):
         loops: Loops = position.loops
         around = loops.end_left()
         entry.address = entry.address if around is None else around
+        outer = entry.address.without("phase")  # what followed an earlier loop is no part of this one's address
         if name in entry.address or loops.ran(name):
             raise ScopeError(
                 f"a loop over steps named {name!r} runs or has run in {entry.address}, and another would draw the same "
@@ -134,8 +135,8 @@ class _Loop(Iterator[tuple[int, T]]):
         start = position.resumed[depth].get(name, 0) if depth < len(position.resumed) else 0
         self._end = ~start if start < 0 else None
         start = max(start, ~start)
-        self._outer = entry.address
-        self._live = Live(name, start, entry.address, self)
+        self._outer = outer
+        self._live = Live(name, start, outer, self)
         loops.begin(self._live)
         try:
             self._open(position.loader_states.pop(name, None), start)
