@@ -26,6 +26,9 @@ RESERVED: Mapping[str, str] = {
     "phase": "steps() sets it.",
     "sample": "samples are addressed by SampleSeeded.",
     "name": "it names a stream or a loop.",
+    "master_seed": "it is an argument of init() and seeded().",
+    "shared": "it is an argument of seeded() and stream().",
+    "restore": "it is an argument of seeded().",
 }
 _LOW, _HIGH = -(2**63), 2**63 - 1
 
@@ -95,7 +98,10 @@ def check_names(coordinates: Iterable[str], parameters: Iterable[str], what: str
     known = tuple(parameters)
     for name in coordinates:
         if name in RESERVED:
-            raise CoordinateTypeError(f"{what}: {name!r} is no coordinate; {RESERVED[name]}")
+            hint = RESERVED[name]
+            if isinstance(coordinates, Mapping):
+                hint = hint.replace("=?", f"={coordinates[name]!r}?")
+            raise CoordinateTypeError(f"{what}: {name!r} is no coordinate; {hint}")
         for parameter in known:
             if _misspelt(name, parameter):
                 raise CoordinateTypeError(

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import os
 import sys
+import types
 import warnings
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -130,12 +131,20 @@ def warn(message: str, category: type[Warning]) -> None:
     """Issue a warning that points at the line of the user's code that led here."""
     level = 1
     frame = sys._getframe(0)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_PACKAGE) and not any(part in name for part in _THROUGH):
-            break
-        if frame.f_back is None:
-            break
+    while _inside(frame) and frame.f_back is not None:
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def calling_line() -> tuple[str, int]:
+    """Return file and line of the user's code that led here."""
+    frame = sys._getframe(0)
+    while _inside(frame) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def _inside(frame: types.FrameType) -> bool:
+    name = frame.f_code.co_filename
+    return name.startswith(_PACKAGE) or any(part in name for part in _THROUGH)

@@ -49,7 +49,10 @@ class Live:
 
 
 class Loops:
-    """The loops over steps of one scope, by depth of nesting: those that run, outermost first, and those that ended."""
+    """The loops over steps of one scope, by depth of nesting: those that run, outermost first, and those that ended.
+
+    The items of a loop that has ended are counted as ``~n``, so that it is known from one that stands before item n.
+    """
 
     def __init__(self) -> None:
         self.live: list[Live] = []
@@ -76,7 +79,7 @@ class Loops:
         del self.live[depth:]
         while len(self.ended) <= depth:
             self.ended.append({})
-        self.ended[depth][loop.name] = loop.done + loop.running
+        self.ended[depth][loop.name] = ~(loop.done + loop.running)
         del self.ended[depth + 1 :]
 
     def end_left(self) -> Address | None:
@@ -104,11 +107,15 @@ class Loops:
 
     def plain(self, resume: str) -> list[dict[str, int]]:
         """Return the number of items done for each depth; a loop around a running one stands at the item it is in."""
-        levels = [dict(level) for level in self.ended[: len(self.live) or 1]]
-        for depth, loop in enumerate(self.live):
+        # A loop left by `break` has ended if the one around it goes on; if none does, the save may come from a handler
+        # of what ended them all, and the loops stand where they were.
+        alive = [depth for depth, loop in enumerate(self.live) if loop.owner() is not None]
+        live = self.live[: alive[-1] + 1] if alive else self.live
+        levels = [dict(level) for level in self.ended[: len(live) or 1]]
+        for depth, loop in enumerate(live):
             while len(levels) <= depth:
                 levels.append({})
-            innermost = depth == len(self.live) - 1
+            innermost = depth == len(live) - 1
             levels[depth][loop.name] = loop.done + (loop.running if innermost and resume == "next" else 0)
         return levels
 
@@ -348,4 +355,5 @@ def _earlier(now: Value | None, before: Value | None) -> bool:
 
 
 def _first(levels: list[dict[str, Any]]) -> Any:
-    return next(iter(levels[0].values()), 0) if levels else 0
+    done = next(iter(levels[0].values()), 0) if levels else 0
+    return max(done, ~done)

@@ -148,6 +148,10 @@ class Seeded(Scoped):
         if self._args:
             read = ", ".join(f'{name}=rs.arg("{path}")' for name, path in self._args.items())
             raise CoordinateTypeError(f"{read} reads an argument of a decorated function; a `with` block has none.")
+        with stack.lock():
+            return Scope(self._enter())
+
+    def _enter(self) -> Entry:
         seeder = self._lookup(self._master_seed)
         around = stack.innermost()
         master_seed, own, base = self._master_seed, self._inherited, self._base
@@ -161,9 +165,9 @@ class Seeded(Scoped):
         if self._default_task and self._function is not None:
             seeder.note_default_task(self._function, address)
         enter(entry, restores)
-        return Scope(entry)
+        return entry
 
-    def _close(self, handle: Scope) -> None:
+    def _close(self, handle: Scope, failed: bool = False) -> None:
         leave(handle._entry)
 
     def _activate(self, handle: Scope | None = None) -> Driven:
@@ -174,18 +178,23 @@ class Seeded(Scoped):
 
     def _for_call(self, arguments: Arguments) -> Seeded:
         read = {name: arguments.read(path) for name, path in self._args.items()}
-        scope = Seeded.__new__(Seeded)
-        scope.__dict__.update(self.__getstate__())
+        scope = self._copy()
         scope._args = {}
         scope._given = self._given | {name: check_value(name, value) for name, value in read.items()}
         return scope
 
-    def _decorating(self, function: Callable[..., Any]) -> None:
+    def _copy(self) -> Seeded:
+        scope = Seeded.__new__(Seeded)
+        scope.__dict__.update(self.__getstate__())
+        return scope
+
+    def _decorating(self, function: Callable[..., Any]) -> Seeded:
         plain = function.__func__ if isinstance(function, (classmethod, staticmethod)) else function
         called = getattr(plain, "__name__", type(plain).__name__)
-        self._function = f"{getattr(plain, '__module__', '')}.{getattr(plain, '__qualname__', called)}"
+        scope = self._copy()  # one object may decorate several functions
+        scope._function = f"{getattr(plain, '__module__', '')}.{getattr(plain, '__qualname__', called)}"
         if not self._args:
-            return
+            return scope
         parameters = list(inspect.signature(plain).parameters)
         for name, path in self._args.items():
             first = path.split(".")[0]
@@ -195,6 +204,7 @@ class Seeded(Scoped):
                 raise DecorationError(
                     f"{called} has no parameter {first!r} (it has: {', '.join(parameters) or 'none'}); write {write}."
                 )
+        return scope
 
     def __repr__(self) -> str:
         parts = [f"{name}={value!r}" for name, value in self._given.items()]
@@ -217,6 +227,10 @@ class Preserved(Scoped):
 
     def _open(self) -> Scope:
         self._used = True
+        with stack.lock():
+            return Scope(self._enter())
+
+    def _enter(self) -> Entry:
         seeder = self._lookup(None)
         around = stack.innermost()
         if around is None:
@@ -231,11 +245,16 @@ class Preserved(Scoped):
                 seeds=False,
             )
         enter(entry, restores=True)
-        return Scope(entry)
+        return entry
 
-    def _close(self, handle: Scope) -> None:
-        moved = handle.before.moved() if self._check else []
-        leave(handle._entry)
+    def _close(self, handle: Scope, failed: bool = False) -> None:
+        try:
+            moved = handle.before.moved() if self._check and not failed else []
+        finally:
+            leave(handle._entry)
+        self._report(moved)
+
+    def _report(self, moved: list[str]) -> None:
         if not moved:
             return
         message = f"{', '.join(moved)} moved inside preserved(check={self._check!r}), where nothing may draw; put back."
@@ -244,7 +263,7 @@ class Preserved(Scoped):
         warn(message, ReproseedWarning)
 
     def _activate(self, handle: Scope | None = None) -> Driven:
-        return Driven(self, handle)
+        return Watched(self, handle) if self._check else Driven(self, handle)
 
 
 def enter(entry: Entry, restores: bool) -> None:
@@ -260,7 +279,7 @@ def enter(entry: Entry, restores: bool) -> None:
     if entry.seeds:
         seeder.arrive_at(entry.address, entry.own)
     around = stack.innermost()
-    if entry.seeds and stack.count(around, entry.address):
+    if entry.seeds and stack.count(around, entry):
         assert around is not None  # only an entry inside another is counted
         warn(
             f"{entry.address} was entered {stack.REPEATS + 1} times inside {around.address}: every call draws the same "
@@ -271,34 +290,36 @@ def enter(entry: Entry, restores: bool) -> None:
     entry.before = Snapshot(sources)
     if restores:
         entry.target = entry.before
-    if entry.seeds:
-        try:
+    try:
+        if entry.seeds:
             seeder.seed(sources, entry.address, entry.shared, entry.master_seed)
-        except BaseException:
-            put_back(entry.before, sources, seeder.streams_around(around))
-            raise
-    seeder.progress.enter(entry)
-    stack.push([entry])
+        seeder.progress.enter(entry)
+        stack.push([entry])
+    except BaseException:
+        seeder.progress.leave(entry)
+        give_back(seeder, entry.before, around)
+        raise
 
 
 def leave(entry: Entry) -> None:
     """Close an entry, and put back what it has to give back."""
-    seeder = entry.seeder
-    around = stack.innermost()
-    around = stack.enclosing(entry) if around is entry else around
-    seeder.progress.leave(entry)
-    target = stack.remove(entry)
-    if target is not None:
-        give_back(seeder, target, around)
-    elif around is None and entry.seeds:
-        seeder.stand_at(entry.address, entry.shared, entry.master_seed)
+    with stack.lock():
+        seeder = entry.seeder
+        around = stack.innermost()
+        around = stack.enclosing(entry) if around is entry else around
+        seeder.progress.leave(entry)
+        was_open, target = stack.remove(entry)
+        if target is not None:
+            give_back(seeder, target, around)
+        elif was_open and around is None and entry.seeds:
+            seeder.stand_at(entry.address, entry.shared, entry.master_seed)
 
 
 def give_back(seeder: Seeder, target: Snapshot, around: Entry | None) -> None:
     """Restore a snapshot; what it does not hold is seeded for the scope around."""
     sources = seeder.sources()
-    seeder.note_not_restorable(sources)
     put_back(target, sources, seeder.streams_around(around))
+    seeder.note_not_restorable(sources)  # last: a warning may be made an error
 
 
 class Driven:
@@ -315,6 +336,10 @@ class Driven:
 
     def resume(self) -> None:
         """Put the function's streams and scopes in place."""
+        with stack.lock():
+            self._resume()
+
+    def _resume(self) -> None:
         if self._entry is None:
             self._entry = self._scope._open()._entry
             self._entry.target = self._entry.before
@@ -336,18 +361,50 @@ class Driven:
 
     def suspend(self) -> None:
         """Put them aside, and the caller's back."""
-        entry = self._entry
-        if entry is None:
-            return
-        self._inside = Snapshot(entry.seeder.sources())
-        self._segment = stack.detach(entry)
-        if self._segment and entry.target is not None:
-            give_back(entry.seeder, entry.target, stack.innermost())
+        if self._entry is not None:
+            with stack.lock():
+                self._suspend(self._entry)
 
-    def finish(self) -> None:
+    def _suspend(self, entry: Entry) -> None:
+        self._inside = None
+        try:
+            self._inside = Snapshot(entry.seeder.sources())
+        finally:
+            self._segment = stack.detach(entry)
+            if self._segment and entry.target is not None:
+                give_back(entry.seeder, entry.target, stack.innermost())
+
+    def finish(self, failed: bool = False) -> None:
         """Count the scope as closed."""
         if self._entry is not None:
             self._entry.seeder.progress.leave(self._entry)
+
+    def __del__(self) -> None:
+        # A driver that was never started ends without a `finish`.
+        if self._entry is not None:
+            self._entry.seeder.progress.leave(self._entry)
+
+
+class Watched(Driven):
+    """One call of a suspendable function in ``preserved(check=...)``: what moved between resumption and suspension."""
+
+    def __init__(self, scope: Preserved, handle: Scope | None) -> None:
+        self._moved: list[str] = []
+        self._preserved = scope
+        super().__init__(scope, handle)
+
+    def suspend(self) -> None:
+        """Put the scope aside, and note what has moved since it was put in place."""
+        earlier = self._inside
+        super().suspend()
+        if self._entry is not None and self._inside is not None:
+            moved = self._inside.differs(earlier or self._entry.before or self._inside)
+            self._moved += [name for name in moved if name not in self._moved]
+
+    def finish(self, failed: bool = False) -> None:
+        """Count the scope as closed, and report what moved."""
+        super().finish(failed)
+        self._preserved._report([] if failed else self._moved)
 
 
 def make_seeded(

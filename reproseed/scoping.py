@@ -8,17 +8,20 @@ surroundings are put back, at each resumption the other way round.
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
+import importlib
 import inspect
 import sys
 import threading
 import types
+import warnings
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from typing import Any, Protocol, TypeVar
 
 import wrapt
 
-from reproseed.errors import DecorationError, UnenteredScopeWarning, warn
+from reproseed.errors import DecorationError, UnenteredScopeWarning, calling_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,8 +35,8 @@ class Activation(Protocol):
     def suspend(self) -> None:
         """Put them aside, and the caller's back."""
 
-    def finish(self) -> None:
-        """Take notice that the function has ended; called once, after the last `suspend`."""
+    def finish(self, failed: bool = False) -> None:
+        """Take notice that the function has ended, or failed; called once, after the last `suspend`."""
 
 
 class Arguments:
@@ -66,13 +69,14 @@ class Scoped:
     def __init__(self) -> None:
         self._handles: list[tuple[Any, int]] = []
         self._used = False
+        self._made = calling_line()
 
     def _open(self) -> Any:
         """Enter; return the handle of this entry."""
         raise NotImplementedError
 
-    def _close(self, handle: Any) -> None:
-        """Leave what `_open` entered."""
+    def _close(self, handle: Any, failed: bool = False) -> None:
+        """Leave what `_open` entered; ``failed`` if the body raised."""
         raise NotImplementedError
 
     def _activate(self, handle: Any = None) -> Activation:
@@ -87,8 +91,9 @@ class Scoped:
         """Return the scope for a call with these arguments; asked only if `_paths` names any."""
         raise NotImplementedError
 
-    def _decorating(self, function: Callable[..., Any]) -> None:
-        """Take notice of a decoration, and refuse it by raising."""
+    def _decorating(self, function: Callable[..., Any]) -> Scoped:
+        """Return the scope for the calls of a function, or refuse to decorate it by raising."""
+        return self
 
     def __enter__(self) -> Any:
         self._used = True
@@ -97,7 +102,7 @@ class Scoped:
         return handle
 
     def __exit__(self, *exc_info: object) -> None:
-        self._close(self._pop(id(sys._getframe(1))))
+        self._close(self._pop(id(sys._getframe(1))), failed=bool(exc_info) and exc_info[0] is not None)
 
     # A scope means its side effects, so torch.compile must break its graph here instead of tracing through.
     __enter__._torchdynamo_disable = True  # type: ignore[attr-defined]  # dynamo's mark on a function
@@ -118,7 +123,7 @@ class Scoped:
     def __del__(self) -> None:
         # An object whose constructor raised has no attribute, and was reported by that.
         if not getattr(self, "_used", True) and not sys.is_finalizing():
-            warn(self._unused, UnenteredScopeWarning)
+            warnings.warn_explicit(self._unused, UnenteredScopeWarning, *self._made)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_handles": [], "_used": True}
@@ -144,22 +149,24 @@ def decorate(scope: Scoped, function: F) -> F:
         )
     if not callable(anything) and not isinstance(anything, (classmethod, staticmethod)):
         raise DecorationError(f"{what} decorates callables; {anything!r} is a {type(anything).__name__}.")
-    scope._decorating(function)
-    return Decorated(function, scope)  # type: ignore[return-value]  # a transparent proxy of the function
+    return Decorated(function, scope._decorating(function))  # type: ignore[return-value]  # a transparent proxy of the function
 
 
 class _Bound(wrapt.BoundFunctionWrapper):  # type: ignore[type-arg]  # not subscriptable at run time
     _torchdynamo_disable = True
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        owner = self.__self__
+        owner = getattr(self, "__self__", None)
+        if owner is None:  # a static method, or a method taken from its class
+            return _attribute, (self.__module__, self.__qualname__)
         return getattr, (owner, self.__name__)
 
     def __copy__(self) -> _Bound:
         return self
 
-    def __deepcopy__(self, memo: object) -> _Bound:
-        return self
+    def __deepcopy__(self, memo: Any) -> Any:
+        owner = getattr(self, "__self__", None)
+        return self if owner is None else getattr(copy.deepcopy(owner, memo), self.__name__)
 
 
 class Decorated(wrapt.FunctionWrapper):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -193,7 +200,14 @@ def _lookup(module: str, name: str) -> Any:
         found = inspect.getattr_static(found, part, None)
         if found is None:
             return None
+    if isinstance(found, (classmethod, staticmethod)) and isinstance(found.__func__, Decorated):
+        return found.__func__
     return found
+
+
+def _attribute(module: str, name: str) -> Any:
+    """Return what stands under a qualified name, bound as attribute access binds it."""
+    return functools.reduce(getattr, name.split("."), importlib.import_module(module))
 
 
 def _redecorate(scope: Scoped, function: Any) -> Any:
@@ -232,7 +246,7 @@ def _call_plain(scope: Scoped, wrapped: Any, args: tuple[Any, ...], kwargs: dict
     try:
         result = wrapped(*args, **kwargs)
     except BaseException:
-        scope._close(handle)
+        scope._close(handle, failed=True)
         raise
     if isinstance(result, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
         return _drive(scope._activate(handle), result)
@@ -264,7 +278,11 @@ def _driven(activation: Activation, inner: Any) -> Generator[Any, Any, Any]:
     """Run anything with ``send``, ``throw`` and ``close``, its surroundings in place while it runs."""
     step, value = inner.send, None
     while True:
-        activation.resume()
+        try:
+            activation.resume()
+        except BaseException:
+            inner.close()
+            raise
         thread = threading.get_ident()
         try:
             item = step(value)
@@ -283,10 +301,13 @@ def _driven(activation: Activation, inner: Any) -> Generator[Any, Any, Any]:
 
 
 def _finishing(activation: Activation, inner: Any) -> Generator[Any, Any, Any]:
+    failed = True
     try:
-        return (yield from _driven(activation, inner))
+        result = yield from _driven(activation, inner)
+        failed = False
+        return result
     finally:
-        activation.finish()
+        activation.finish(failed)
 
 
 def _close(activation: Activation, inner: Any, swap: bool) -> None:
@@ -304,19 +325,23 @@ _awaited = types.coroutine(_driven)
 
 
 async def _drive_coroutine(activation: Activation, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    failed = True
     try:
-        return await _awaited(activation, make())
+        result = await _awaited(activation, make())
+        failed = False
+        return result
     finally:
-        activation.finish()
+        activation.finish(failed)
 
 
 async def _drive_async_generator(activation: Activation, inner: Any) -> AsyncGenerator[Any, Any]:
-    step, value = inner.asend, None
+    step, value, failed = inner.asend, None, True
     try:
         while True:
             try:
                 item = await _awaited(activation, step(value))
             except StopAsyncIteration:
+                failed = False
                 return
             try:
                 value = yield item
@@ -327,4 +352,4 @@ async def _drive_async_generator(activation: Activation, inner: Any) -> AsyncGen
             except BaseException as error:
                 step, value = inner.athrow, error
     finally:
-        activation.finish()
+        activation.finish(failed)

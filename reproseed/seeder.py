@@ -101,6 +101,10 @@ class Seeder:
         check_names(coordinates, (*PARAMETERS, "shared"), "reseed()")
         address = Address(**given, **coordinates)
         own = {name: check_value(name, value) for name, value in coordinates.items()}
+        with stack.lock():
+            self._reseed(address, own, shared)
+
+    def _reseed(self, address: Address, own: dict[str, Value], shared: bool) -> None:
         self.refuse_capture(address)
         stack.admit(address)
         self.arrive_at(address, own)
@@ -169,7 +173,9 @@ class Seeder:
     def stream(self, name: str, *, shared: bool = False, **coordinates: Any) -> Stream:
         """Return a stream to draw from; see `reproseed.stream`."""
         check_names(coordinates, (*PARAMETERS, "shared"), "stream()")
-        return self.named_stream(name, Address(**coordinates), shared, None)
+        around = stack.known_innermost()  # a scope of another thread must not show through here
+        master_seed = around.master_seed if around is not None and around.seeder is self else None
+        return self.named_stream(name, Address(**coordinates), shared, master_seed)
 
     def snapshot(self) -> Snapshot:
         """Return the states of all sources."""

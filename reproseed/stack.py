@@ -10,6 +10,7 @@ import asyncio
 import os
 import threading
 from collections import Counter
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 REPEATS = 16
 """Entries of one address inside one scope before it is warned of."""
+_COUNTED = 4096  # an epoch may enter at(step=...) a million times; those seen seldom are forgotten
 
 
 class Entry:
@@ -62,7 +64,7 @@ class Entry:
         self.seeds = seeds
         self.before: Snapshot | None = None
         self.target: Snapshot | None = None
-        self.counts: Counter[Address] = Counter()
+        self.counts: Counter[tuple[Address, int | None, bool]] = Counter()
         self.loops: Any = None
         self.position: Any = None
         self.inherited = False
@@ -78,9 +80,15 @@ class Entry:
 
 
 _open: list[Entry] = []
+# Held while a scope is entered, left, resumed or put aside: another thread must see that done or not begun.
 _lock = threading.RLock()
 # The entries that this context knows of: asyncio's tasks and to_thread inherit it, plain threads do not.
 _chain: ContextVar[Entry | None] = ContextVar("reproseed_chain", default=None)
+
+
+def lock() -> AbstractContextManager[Any]:
+    """Return the lock to hold while the generators change hands; the thread that holds it may take it again."""
+    return _lock
 
 
 def innermost() -> Entry | None:
@@ -134,6 +142,14 @@ def admit(address: Address) -> None:
     )
 
 
+def known_innermost() -> Entry | None:
+    """Return the innermost open entry that this context knows of: its own, or of one that it was started from."""
+    known = _chain.get()
+    while known is not None and known not in _open:
+        known = known.parent
+    return known
+
+
 def push(entries: list[Entry]) -> None:
     """Make entries the innermost, outer ones first; the last is the one that the running context is in."""
     with _lock:
@@ -148,8 +164,8 @@ def push(entries: list[Entry]) -> None:
         _chain.set(entries[-1])
 
 
-def remove(entry: Entry) -> Snapshot | None:
-    """Take an entry off the stack and return what is to be restored now, if anything.
+def remove(entry: Entry) -> tuple[bool, Snapshot | None]:
+    """Take an entry off the stack; return whether it was on it, and what is to be restored now, if anything.
 
     Out of order, its restore target goes to the scope above it, in place of that one's: the outcome is then that of
     closing last in, first out.
@@ -158,9 +174,9 @@ def remove(entry: Entry) -> Snapshot | None:
         if _open and _open[-1] is entry:
             _open.pop()
             _leave_chain(entry)
-            return entry.target
+            return True, entry.target
         if entry not in _open:
-            return None
+            return False, None
         index = _open.index(entry)
         del _open[index]
         _leave_chain(entry)
@@ -173,7 +189,7 @@ def remove(entry: Entry) -> Snapshot | None:
         f"over yield.",
         ScopeOrderWarning,
     )
-    return None
+    return True, None
 
 
 def detach(entry: Entry) -> list[Entry]:
@@ -188,12 +204,16 @@ def detach(entry: Entry) -> list[Entry]:
         return segment
 
 
-def count(entry: Entry | None, address: Address) -> bool:
-    """Count an entry of an address directly inside another; True when it is to be warned of."""
-    if entry is None:
+def count(around: Entry | None, entry: Entry) -> bool:
+    """Count an entry directly inside another; True when its draws have been repeated so often that it is warned of."""
+    if around is None:
         return False
-    entry.counts[address] += 1
-    return entry.counts[address] == REPEATS + 1
+    counts, streams = around.counts, (entry.address, entry.master_seed, entry.shared)
+    if len(counts) >= _COUNTED and streams not in counts:
+        for rare in [known for known, times in counts.items() if times <= REPEATS]:
+            del counts[rare]
+    counts[streams] += 1
+    return counts[streams] == REPEATS + 1
 
 
 def clear() -> list[Entry]:

@@ -81,6 +81,7 @@ class _Loop(Iterator[tuple[int, T]]):
         self._inner: Iterator[T] | None = None
         self._live: Live | None = None
         self._ended = False
+        self._end: int | None = None  # items, if the checkpoint says that the loop has ended
 
     def __iter__(self) -> _Loop[T]:
         return self
@@ -115,7 +116,9 @@ class _Loop(Iterator[tuple[int, T]]):
         entry, name = self._entry, self._name
         position = entry.position
         loops: Loops = position.loops
-        entry.address = loops.end_left() or entry.address
+        around = loops.end_left()
+        entry.address = entry.address if around is None else around
+        outer = entry.address.without("phase")  # what followed an earlier loop is no part of this one's address
         if name in entry.address or loops.ran(name):
             raise ScopeError(
                 f"a loop over steps named {name!r} runs or has run in {entry.address}, and another would draw the same "
@@ -124,8 +127,10 @@ class _Loop(Iterator[tuple[int, T]]):
         entry.seeder.progress.keep(position)
         depth = len(loops.live)
         start = position.resumed[depth].get(name, 0) if depth < len(position.resumed) else 0
-        self._outer = entry.address
-        self._live = Live(name, start, entry.address, self)
+        self._end = ~start if start < 0 else None
+        start = max(start, ~start)
+        self._outer = outer
+        self._live = Live(name, start, outer, self)
         loops.begin(self._live)
         try:
             self._open((position.loader_states or {}).pop(name, None), start)
@@ -148,7 +153,8 @@ class _Loop(Iterator[tuple[int, T]]):
             self._inner = iter(iterable)
         elif state is not None and hasattr(iterable, "load_state_dict"):
             iterable.load_state_dict(state)
-            self._inner = iter(iterable)
+            # At its end, iter() may begin another pass.
+            self._inner = iter(()) if self._end is not None else iter(iterable)
         else:
             self._inner = iter(iterable)
             self._replay(start)
@@ -171,6 +177,8 @@ class _Loop(Iterator[tuple[int, T]]):
                 advance()
 
     def _fetch(self, step: int) -> T:
+        if step == self._end:
+            raise StopIteration
         assert self._inner is not None  # made by _open
         self._at(**{self._name: step}, phase="fetch")
         return next(self._inner)
