@@ -261,7 +261,7 @@ def enter(entry: Entry, restores: bool) -> None:
         try:
             seeder.seed(sources, entry.address, entry.shared, entry.master_seed)
         except BaseException:
-            put_back(entry.before, sources, seeder.streams_around(around))
+            give_back(seeder, entry.before, around)
             raise
     seeder.progress.enter(entry)
     stack.push([entry])
@@ -283,8 +283,10 @@ def leave(entry: Entry) -> None:
 def give_back(seeder: Seeder, target: Snapshot, around: Entry | None) -> None:
     """Restore a snapshot; what it does not hold is seeded for the scope around."""
     sources = seeder.sources()
-    seeder.note_not_restorable(sources)
-    put_back(target, sources, seeder.streams_around(around))
+    try:
+        put_back(target, sources, seeder.streams_around(around))
+    finally:
+        seeder.note_not_restorable(sources)  # after the restore, which a warning turned into an error may not stop
 
 
 class Driven:
