@@ -15,7 +15,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._python_dispatch import TorchDispatchMode
 
+import reproseed as rs
 from reproseed import mersenne
 from reproseed.address import Address
 from reproseed.mersenne import NumpyState, numpy_state, seed_numpy, set_numpy_state
@@ -40,7 +44,6 @@ DRAWS = {
     "cauchy": lambda r: r.standard_cauchy(),
     "exponential": lambda r: r.exponential(),
     "choice": lambda r: r.choice(5, p=[0.1, 0.2, 0.3, 0.2, 0.2]),
-    "multivariate": lambda r: r.multivariate_normal([0, 1], [[1, 0.5], [0.5, 1]]),
     "to the end": lambda r: r.randint(0, 2**32, size=624 - int(r.get_state()[2]) % 624, dtype=np.uint32),
     "over the end": lambda r: r.randint(0, 2**32, size=625, dtype=np.uint32),
     "reseed": lambda r: r.seed(3),
@@ -362,66 +365,79 @@ def test_the_check_of_torchs_layout_fails_where_the_words_stand_elsewhere(monkey
         assert mersenne.torch_template.__wrapped__() is None
 
 
-# Each in a process of its own, so that even the one-time check of the layout happens under the mode.
-MODES = {
-    "meta device": "with torch.device('meta'): use()",
-    "default device": "torch.set_default_device('meta'); use(); torch.set_default_device('cpu')",
-    "default dtype": "torch.set_default_dtype(torch.float16); use()",
-    "inference mode": "with torch.inference_mode(): use()",
-    "FakeTensorMode": "from torch._subclasses.fake_tensor import FakeTensorMode\nwith FakeTensorMode(): use()",
-    "make_fx": "from torch.fx.experimental.proxy_tensor import make_fx\n"
-    "make_fx(lambda x: (use(), x + 1)[1])(torch.ones(2))\n"
-    "make_fx(lambda x: (use(), x + 1)[1], tracing_mode='fake')(torch.ones(2))",
-    "func.grad": "torch.func.grad(lambda x: (use(), x.sin())[1])(torch.tensor(1.0))",
-    "func.vmap": "torch.func.vmap(lambda x: (use(), x + 1)[1], randomness='same')(torch.ones(3))",
-    "func.functionalize": "torch.func.functionalize(lambda x: (use(), x + 1)[1])(torch.ones(3))",
-    "func.jvp": "torch.func.jvp(lambda x: (use(), x.sin())[1], (torch.ones(2),), (torch.ones(2),))",
-    "backward hook": "x = torch.ones(2, requires_grad=True)\n"
-    "x.register_hook(lambda g: (use(), g)[1])\nx.sum().backward()",
-    "dispatch mode": "from torch.utils._python_dispatch import TorchDispatchMode\n"
-    "class Refuse(TorchDispatchMode):\n"
-    "    def __torch_dispatch__(self, *a, **k): raise AssertionError(a)\n"
-    "with Refuse(): use()",
-    "saved tensors hooks": "with torch.autograd.graph.saved_tensors_hooks(lambda x: 1/0, lambda x: 1/0): use()",
-}
-USE = """
-import random, warnings
-warnings.simplefilter("error")
-import numpy as np
-import torch
-import reproseed as rs
-
-seen = []
-def use():
+def _use(seen):
+    """Enter a scope and take all that it gives; in the first use, the layouts are checked under the mode too."""
     with rs.seeded(master_seed=5, task="mode", restore=True) as scope:
-        seen.append(torch.default_generator.get_state())
-        stream = scope.stream("own")
-        seen.append(stream.torch_generator().get_state())
-        np.random.random_sample(), random.random()
-        rs.current().seeds()
+        seen.append(mersenne.torch_state(torch.default_generator))
+        seen.append(mersenne.torch_state(scope.stream("own").torch_generator()))
+        seen.append(np.random.random_sample())
+        seen.append(tuple(rs.current().seeds().values()))
 
-before = None
-torch.default_generator.manual_seed(3)
-np.random.seed(3)
-start = torch.default_generator.get_state().numpy().tobytes(), np.random.random_sample()
-np.random.seed(3)
-exec(MODE)
-torch.set_default_dtype(torch.float32)
-assert (torch.default_generator.get_state().numpy().tobytes(), np.random.random_sample()) == start
-first = [bytes(state.numpy()) for state in seen]
-seen.clear()
-use()
-assert [bytes(state.numpy()) for state in seen] == first[:2], "the mode changed the stream"
-assert first[:2] * (len(first) // 2) == first
-print("as without the mode")
-"""
+
+def _default_device(use):
+    torch.set_default_device("meta")
+    try:
+        use()
+    finally:
+        torch.set_default_device(None)
+
+
+def _default_dtype(use):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float16)
+    try:
+        use()
+    finally:
+        torch.set_default_dtype(before)
+
+
+def _under(context):
+    def run_there(use):
+        with context():
+            use()
+
+    return run_there
+
+
+def _backward_hook(use):
+    x = torch.ones(2, requires_grad=True)
+    x.register_hook(lambda gradient: (use(), gradient)[1])
+    x.sum().backward()
+
+
+class Refuse(TorchDispatchMode):
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        raise AssertionError(f"{function} was dispatched")
+
+
+MODES = {
+    "meta device": _under(lambda: torch.device("meta")),
+    "default device": _default_device,
+    "default dtype": _default_dtype,
+    "inference mode": _under(torch.inference_mode),
+    "FakeTensorMode": _under(FakeTensorMode),
+    "make_fx": lambda use: make_fx(lambda x: (use(), x + 1)[1])(torch.ones(2)),
+    "make_fx, fake": lambda use: make_fx(lambda x: (use(), x + 1)[1], tracing_mode="fake")(torch.ones(2)),
+    "func.grad": lambda use: torch.func.grad(lambda x: (use(), x.sin())[1])(torch.tensor(1.0)),
+    "func.vmap": lambda use: torch.func.vmap(lambda x: (use(), x + 1)[1], randomness="same")(torch.ones(3)),
+    "func.functionalize": lambda use: torch.func.functionalize(lambda x: (use(), x + 1)[1])(torch.ones(3)),
+    "func.jvp": lambda use: torch.func.jvp(lambda x: (use(), x.sin())[1], (torch.ones(2),), (torch.ones(2),)),
+    "backward hook": _backward_hook,
+    "no tensor operation at all": _under(Refuse),
+}
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
 def test_scopes_work_under_every_mode_of_torch_from_the_first_use_on(mode):
-    code = f"MODE = {mode!r}\n{USE}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.stdout == "as without the mode\n", done.stderr
+    without, under = [], []
+    _use(without)
+    before = rs.snapshot()
+    mersenne.torch_template.cache_clear()
+    mersenne.layout_matches.cache_clear()
+    mode(lambda: _use(under))
+    assert before.moved() == []
+    assert under[:4] == without
+    assert under == without * (len(under) // 4)
 
 
 def test_the_state_of_python_is_no_part_of_this_module():
