@@ -47,7 +47,7 @@ def check_value(name: str, value: object) -> Value:
             ) from None
         return text
     else:
-        number = _integer(name, value)
+        number = as_int(f"coordinate {name}", value, "allowed are an int or a str")
     if not _LOW <= number <= _HIGH:
         raise CoordinateValueError(
             f"coordinate {name}={number} is out of range; allowed are integers in [-2**63, 2**63)."
@@ -55,29 +55,43 @@ def check_value(name: str, value: object) -> Value:
     return number
 
 
-def _integer(name: str, value: object) -> int:
+def check_name(name: str, where: str = "") -> str:
+    """Return a coordinate's name, or raise if it is no ASCII identifier of at most 65,535 letters."""
+    if not (name.isascii() and name.isidentifier() and len(name) < 2**16):
+        raise CoordinateTypeError(
+            f"{where}coordinate name {name[:40]!r} is not an ASCII identifier such as 'fold' or 'trial'."
+        )
+    return name
+
+
+def as_int(what: str, value: object, wanted: str) -> int:
+    """Return anything integer-like (``__index__``) as a plain ``int``, of any size.
+
+    Args:
+        what: what the value is, for the message.
+        value: an int, a NumPy integer, an integer tensor without a shape.
+        wanted: what is allowed, for the message.
+
+    Raises:
+        CoordinateTypeError: a bool, None, something with a shape, or no integer.
+    """
     kind = type(value).__name__
-    wanted = "allowed are an int or a str"
     if isinstance(value, bool) or str(getattr(value, "dtype", "")) in ("bool", "torch.bool"):
-        raise CoordinateTypeError(f"coordinate {name}={value!r} is a bool; {wanted}.")
+        raise CoordinateTypeError(f"{what}={value!r} is a bool; {wanted}.")
     if value is None:
-        raise CoordinateTypeError(f"coordinate {name}=None has no value; {wanted}, or leave it out.")
+        raise CoordinateTypeError(f"{what}=None has no value; {wanted}, or leave it out.")
     shape = tuple(getattr(value, "shape", ()))
     if shape:
-        raise CoordinateTypeError(
-            f"coordinate {name} is a {kind} of shape {shape}; {wanted}, so pass one element of it."
-        )
+        raise CoordinateTypeError(f"{what} is a {kind} of shape {shape}; {wanted}, so pass one element of it.")
     try:
         return int(operator.index(value))  # type: ignore[arg-type]  # refused just below where it has no __index__
     except (TypeError, RuntimeError):
-        raise CoordinateTypeError(f"coordinate {name}={value!r} is a {kind}; {wanted}.") from None
+        raise CoordinateTypeError(f"{what}={value!r} is a {kind}; {wanted}.") from None
 
 
 def integer(name: str, value: object, low: int = 0, high: int | None = None) -> int:
     """Return an argument that counts something as a plain ``int`` in ``[low, high)``."""
-    number = check_value(name, value)
-    if isinstance(number, str):
-        raise CoordinateTypeError(f"{name}={value!r} is a str; an int is wanted.")
+    number = as_int(name, value, "an int is wanted")
     if number < low or (high is not None and number >= high):
         limit = "" if high is None else f" and below {high}"
         raise CoordinateValueError(f"{name}={number} is out of range; it must be at least {low}{limit}.")
@@ -108,10 +122,7 @@ def check_names(coordinates: Iterable[str], parameters: Iterable[str], what: str
                     f"{what}: unknown coordinate {name!r}; did you mean {parameter!r}? "
                     "Choose another name for one of your own."
                 )
-        if not (name.isascii() and name.isidentifier()):
-            raise CoordinateTypeError(
-                f"{what}: coordinate name {name!r} is not an ASCII identifier such as 'fold' or 'trial'."
-            )
+        check_name(name, f"{what}: ")
 
 
 def _misspelt(name: str, parameter: str) -> bool:
@@ -160,7 +171,7 @@ class Address(Mapping[str, Value]):
     _encoded: bytes | None
 
     def __init__(self, **coordinates: Any) -> None:
-        _fill(self, "_items", {name: check_value(name, coordinates[name]) for name in sorted(coordinates)})
+        _fill(self, "_items", {check_name(name): check_value(name, coordinates[name]) for name in sorted(coordinates)})
         _fill(self, "_encoded", None)
 
     @property
@@ -178,7 +189,7 @@ class Address(Mapping[str, Value]):
         """Return the address with coordinates added or replaced."""
         items = self._items.copy()
         for name, value in coordinates.items():
-            items[name] = value if type(value) is str and value.isascii() else check_value(name, value)
+            items[check_name(name)] = value if type(value) is str and value.isascii() else check_value(name, value)
         return sorted_address(items)
 
     def without(self, *names: str) -> Address:

@@ -16,8 +16,8 @@ import hashlib
 import secrets
 from collections.abc import Callable, Mapping
 
-from reproseed.address import Address, check_value
-from reproseed.errors import CoordinateTypeError, CoordinateValueError, SeedRangeError
+from reproseed.address import Address, as_int
+from reproseed.errors import CoordinateValueError, SeedRangeError
 
 Derive = Callable[[int, Address, str, int], bytes]
 
@@ -25,13 +25,7 @@ Derive = Callable[[int, Address, str, int], bytes]
 def check_master_seed(value: object) -> int:
     """Return a master seed as a plain ``int``, or raise naming the range."""
     if type(value) is not int:
-        try:
-            number = check_value("master_seed", value)
-        except CoordinateValueError:
-            number = int(value.__index__())  # type: ignore[attr-defined]  # integer-like, only out of range
-        if isinstance(number, str):
-            raise CoordinateTypeError(f"master_seed={value!r} is a str; an int in [0, 2**64) is wanted.")
-        value = number
+        value = as_int("master_seed", value, "an int in [0, 2**64) is wanted")
     if not 0 <= value < 2**64:
         raise SeedRangeError(f"master_seed={value} is out of range; allowed are integers in [0, 2**64).")
     return value
@@ -58,6 +52,8 @@ def derive_1(master_seed: int, address: Address, label: str, length: int) -> byt
 @functools.lru_cache(maxsize=1024)
 def _encode_label(label: str) -> bytes:
     name = label.encode("utf-8")
+    if len(name) >= 2**16:
+        raise CoordinateValueError(f"the stream's label {label[:40]!r}... has {len(name)} bytes; at most 65,535 fit.")
     return len(name).to_bytes(2, "little") + name
 
 
@@ -66,8 +62,9 @@ DERIVATIONS: Mapping[int, Derive] = {1: derive_1}
 
 def check_derivation(version: object) -> int:
     """Return a derivation's version number, or raise naming those that exist."""
-    if isinstance(version, bool) or version not in DERIVATIONS:
+    number = as_int("derivation", version, f"one of {sorted(DERIVATIONS)} is wanted")
+    if number not in DERIVATIONS:
         raise CoordinateValueError(
-            f"derivation={version!r} is not known to this version of reproseed; it has {sorted(DERIVATIONS)}."
+            f"derivation={number} is not known to this version of reproseed; it has {sorted(DERIVATIONS)}."
         )
-    return int(version)  # type: ignore[call-overload, no-any-return]  # a key of the table
+    return number

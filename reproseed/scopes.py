@@ -318,8 +318,10 @@ def leave(entry: Entry) -> None:
 def give_back(seeder: Seeder, target: Snapshot, around: Entry | None) -> None:
     """Restore a snapshot; what it does not hold is seeded for the scope around."""
     sources = seeder.sources()
-    put_back(target, sources, seeder.streams_around(around))
-    seeder.note_not_restorable(sources)  # last: a warning may be made an error
+    try:
+        put_back(target, sources, seeder.streams_around(around))
+    finally:
+        seeder.note_not_restorable(sources)  # after the restore, which a warning turned into an error may not stop
 
 
 class Driven:

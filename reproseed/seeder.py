@@ -22,8 +22,8 @@ from reproseed.errors import (
 from reproseed.progress import Progress
 from reproseed.ranks import ALONE, Place
 from reproseed.resume import Resuming
-from reproseed.scopes import PARAMETERS, Preserved, Seeded, make_seeded
-from reproseed.snapshots import Snapshot, StreamOf, put_back
+from reproseed.scopes import PARAMETERS, Preserved, Seeded, give_back, make_seeded
+from reproseed.snapshots import Snapshot, StreamOf
 from reproseed.sources.accelerator import AcceleratorSource
 from reproseed.sources.protocol import Source
 from reproseed.sources.registry import Registry
@@ -116,7 +116,7 @@ class Seeder:
             self.seed(sources, address, shared, None)
         except BaseException:
             if before is not None:
-                put_back(before, sources, self.streams_around(entry))
+                give_back(self, before, entry)
             raise
         if entry is None:
             self.stand_at(address, shared, None)
@@ -132,6 +132,7 @@ class Seeder:
             raise CoordinateTypeError(
                 "register_generator() takes a generator or within=, an object that holds some: exactly one of the two."
             )
+        before = self.registry.contents()
         if within is not None:
             added = self.registry.register_within(within, shared, name)
         else:
@@ -144,8 +145,7 @@ class Seeder:
             for source in added if self.seeding else ():
                 source.seed(stream_of(source))
         except BaseException:
-            for source in added:
-                self.registry.unregister(source.name)
+            self.registry.go_back(before)
             raise
 
     def unregister_generator(self, gen: Any) -> None:

@@ -40,8 +40,9 @@ class Snapshot:
         put_back(self, (), None)
 
     def moved(self) -> list[str]:
-        """Return the names of the sources whose state differs now, in the order of seeding."""
-        return [name for name, state in self.states.items() if not _same(self._sources[name].snapshot(), state)]
+        """Return the names of the sources whose state differs now, in the order of seeding; the dead do not move."""
+        present = [(name, state, self._sources[name]) for name, state in self.states.items()]
+        return [name for name, state, source in present if source.active() and not _same(source.snapshot(), state)]
 
     def differs(self, other: Snapshot) -> list[str]:
         """Return the names of the sources whose states differ, or that only one of the two has."""
@@ -67,9 +68,14 @@ class Snapshot:
 
 def _same(one: Any, other: Any) -> bool:
     try:
-        return bool(one == other)
+        if one == other:
+            return True
     except (RuntimeError, ValueError):  # a registered object's own state may hold arrays or tensors
-        return pickle.dumps(one) == pickle.dumps(other)
+        pass
+    try:
+        return pickle.dumps(one) == pickle.dumps(other)  # ... or be an object that compares by identity
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return False
 
 
 def put_back(snapshot: Snapshot, present: Iterable[Source], streams: Callable[[], StreamOf] | None) -> None:
@@ -88,7 +94,9 @@ def put_back(snapshot: Snapshot, present: Iterable[Source], streams: Callable[[]
     states, sources = snapshot.states, snapshot._sources
     for name, state in states.items():
         try:
-            sources[name].restore(state)
+            # A forked child that leaves its parent's scope finds states of devices there, which it must not touch.
+            if sources[name].active():
+                sources[name].restore(state)
         except BaseException as error:
             first = first or error
     late = [source for source in present if source.name not in states]

@@ -50,7 +50,14 @@ class Stream:
         self.derivation = derivation
 
     def bytes(self, n: int) -> bytes:
-        """Return the first ``n`` bytes of the stream."""
+        """Return the first ``n`` bytes of the stream.
+
+        Raises:
+            CoordinateTypeError: ``n`` is no integer.
+            CoordinateValueError: ``n`` is negative.
+        """
+        if type(n) is not int or n < 0:
+            n = integer("n", n)
         return DERIVATIONS[self.derivation](self.master_seed, self.address, self.label, n)
 
     def seed(self, bits: int = 32) -> int:

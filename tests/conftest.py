@@ -6,8 +6,10 @@ import gc
 import multiprocessing
 import os
 import random
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,10 @@ import pytest
 import torch
 
 from reproseed import run, stack
+from reproseed.sources import registry
+from reproseed.sources.accelerator import AcceleratorSource
+
+sys.path.append(str(Path(__file__).parent))  # for `import fakes`: importlib mode adds no folder by itself
 
 
 def _flags() -> dict[str, Any]:
@@ -59,3 +65,25 @@ def process_state() -> Iterator[None]:
     assert not children, f"child processes left: {children}"
     alive = [t for t in threading.enumerate() if t not in threads and not t.daemon]
     assert not alive, f"threads left: {alive}"
+
+
+@pytest.fixture
+def use_device(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any]:
+    """Return a function that makes a stand-in of `fakes` the only accelerator of every run that begins from now on."""
+
+    def use(module: Any) -> Any:
+        def accelerators(distinct: bool = False) -> list[AcceleratorSource]:
+            return [AcceleratorSource("fake", module, distinct)]
+
+        monkeypatch.setattr(registry, "accelerators", accelerators)
+        return module
+
+    return use
+
+
+@pytest.fixture
+def device(use_device: Callable[[Any], Any]) -> Any:
+    """Two devices that are not initialised."""
+    import fakes
+
+    return use_device(fakes.FakeDeviceModule())

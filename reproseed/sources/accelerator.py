@@ -46,11 +46,17 @@ class AcceleratorSource:
     def active(self) -> bool:
         """Whether this process has initialised the device type, asked without initialising it."""
         module = self.module
-        if getattr(module, "_is_in_bad_fork", _false)():
+        if self._forked():
             return False
         if hasattr(module, "is_initialized"):
             return bool(module.is_initialized())
-        return bool(module.is_available())
+        try:
+            return bool(module.is_available())
+        except Exception:  # whatever a broken driver raises: nothing is there to be seeded
+            return False
+
+    def _forked(self) -> bool:
+        return bool(getattr(self.module, "_is_in_bad_fork", _false)())
 
     def capturing(self) -> bool:
         """Whether a graph of this device is being captured; asked only where the device is active."""
@@ -91,10 +97,11 @@ class AcceleratorSource:
     def arm(self, on_initialized: Callable[[], None]) -> None:
         """Queue the callback for the device's initialisation, unless it is still queued.
 
-        torch's seed functions put themselves into the same slot: whoever seeds last before the device comes up, wins.
+        torch's seed functions put themselves into the same slots: whoever seeds last before the device comes up, wins.
         """
         tracker = getattr(self.module, "_lazy_seed_tracker", None)
-        if tracker is None or getattr(tracker, "manual_seed_all_cb", None) is self._slot is not None:
+        # The last of the calls decides: ``cuda.manual_seed`` has a slot of its own, which may come after ours.
+        if tracker is None or (self._slot is not None and tracker.call_order[-1:] == [self._slot]) or self._forked():
             return
         tracker.queue_seed_all(on_initialized, [])
         self._slot = tracker.manual_seed_all_cb

@@ -154,7 +154,8 @@ def _seed_method(generator: Any) -> str | None:
         (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial),
     ):
         return None
-    names = ("seed", "manual_seed", "set_random_seed")
+    # As on torch.Generator, ``seed`` may take no argument where there is a ``manual_seed``.
+    names = ("manual_seed", "seed", "set_random_seed")
     return next((name for name in names if callable(getattr(generator, name, None))), None)
 
 
