@@ -5,7 +5,8 @@
 Each way is timed in short rounds, interleaved with the others, and the smallest round counts: the machine's noise falls
 on all alike. The floor is the raw calls for the same work, with the fast NumPy copy: derive, snapshot, seed, restore.
 fwr13y's and Lightning's ways are written out as the calls into the three libraries that they make (fwr13y: one seed for
-``torch.manual_seed``, ``np.random.seed``, ``random.seed``; Lightning: the states of ``isolate_rng`` without CUDA and the
+``torch.manual_seed``, ``np.random.seed``, ``random.seed``; Lightning: the states of ``isolate_rng`` without CUDA and
+the
 seeds of ``seed_everything``), so that neither needs to be installed; their own bookkeeping would come on top.
 """
 
