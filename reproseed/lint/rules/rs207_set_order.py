@@ -1,0 +1,108 @@
+"""The order of a set becomes a numbering or a list of data.
+
+Sets of strings are ordered by a hash that differs from process to process: a vocabulary built this way
+gives every run, and every resumed run, other indices. Write sorted(...) around the set, or
+dict.fromkeys(items) to keep the order of first appearance.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from reproseed.lint.flow import names_in
+from reproseed.lint.ordering import is_sorted_later, order_is_lost
+from reproseed.lint.project import Project, last_part
+from reproseed.lint.source import Module
+
+LEVEL = "W"
+BAD = (
+    """
+vocabulary = {word: index for index, word in enumerate(set(words))}
+""",
+    """
+chars = list(set(text))
+""",
+)
+GOOD = (
+    """
+chars = sorted(list(set(text)))
+""",
+    """
+vocabulary = {word: index for index, word in enumerate(dict.fromkeys(words))}
+""",
+    """
+count = len(list(set(words)))
+""",
+)
+
+_NAMED = re.compile(
+    r"(^|_)(vocab|vocabulary|char|class|label|token|word|name|speaker|user|item|file|categor|tag|itos|stoi|"
+    r"symbol|letter|path|genre|artist|entit|relation|term|patient|subject|kind|phoneme|class_name|sample)"
+    r"(s|es|y|ies)?$",
+    re.IGNORECASE,
+)
+_NUMBERS = re.compile(
+    r"(^|_)(idx|idxs|index|indexes|indices|ids?|num|nums|numbers|years|ranks|steps)$"
+)
+_KEEPS_ORDER = (
+    "builtins.list",
+    "builtins.tuple",
+    "builtins.enumerate",
+    "numpy.array",
+    "numpy.asarray",
+)
+
+
+def check(module: Module, project: Project) -> Iterator[ast.AST]:
+    """Find sets that are numbered, or made a list under a name of data."""
+    for call in module.calls(*_KEEPS_ORDER):
+        if not call.args or not _is_set(module, call.args[0]) or _of_numbers(module, call.args[0]):
+            continue
+        if order_is_lost(module, call) or is_sorted_later(module, call):
+            continue
+        numbered = module.resolve(call.func) == "builtins.enumerate"
+        if numbered or _NAMED.search(_target(module, call)):
+            yield call
+
+
+def _is_set(module: Module, node: ast.expr) -> bool:
+    if isinstance(node, ast.Set | ast.SetComp):
+        return True
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in (
+            "union",
+            "difference",
+            "intersection",
+        ):
+            return _is_set(module, node.func.value)
+        return module.resolve(node.func) in ("builtins.set", "builtins.frozenset")
+    if isinstance(node, ast.BinOp) and isinstance(
+        node.op, ast.Sub | ast.BitOr | ast.BitAnd | ast.BitXor
+    ):
+        return _is_set(module, node.left) or _is_set(module, node.right)
+    if isinstance(node, ast.Name):
+        values = module.values(node)
+        return bool(values) and all(
+            not isinstance(v, ast.Name | ast.BinOp) and _is_set(module, v) for v in values
+        )
+    return False
+
+
+def _of_numbers(module: Module, node: ast.expr) -> bool:
+    """Whether the members are surely integers, whose hash is their value."""
+    for n in ast.walk(node):
+        if isinstance(n, ast.Call) and module.resolve(n.func) in ("builtins.range", "builtins.int"):
+            return True
+        if isinstance(n, ast.Constant) and isinstance(n.value, int):
+            return isinstance(node, ast.Set)
+    return any(_NUMBERS.search(name) for name in names_in(node))
+
+
+def _target(module: Module, call: ast.Call) -> str:
+    statement = module.statement(call)
+    if isinstance(statement, ast.Assign):
+        return last_part(statement.targets[0])
+    if isinstance(statement, ast.Return):
+        function = module.function(call)
+        return function.name if function else ""
+    return last_part(statement.target) if isinstance(statement, ast.AnnAssign) else ""

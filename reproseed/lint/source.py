@@ -1,0 +1,314 @@
+"""One parsed file with what the rules ask of it: nodes by type, parents, names and assignments.
+
+The tree is walked once; every question after that is a look-up. Names are resolved by scope, so that a
+parameter called ``random`` is not the module of that name. Nothing is imported or executed.
+"""
+
+import ast
+import builtins
+import collections
+import functools
+import io
+import warnings
+from collections.abc import Iterator
+from typing import TypeAlias, TypeVar
+
+from reproseed.lint.suppressions import Suppressions
+
+N = TypeVar("N", bound=ast.AST)
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef, ast.Module)
+
+# Where a public name of torch, NumPy or a framework may also be imported from.
+_HOMES = (
+    ("torch.cuda.random.", "torch.cuda."),
+    ("torch.random.manual_seed", "torch.manual_seed"),
+    ("torch.random.seed", "torch.seed"),
+    ("torch.random.initial_seed", "torch.initial_seed"),
+    ("torch.random.get_rng_state", "torch.get_rng_state"),
+    ("torch.random.set_rng_state", "torch.set_rng_state"),
+    ("torch.utils.data.dataloader.", "torch.utils.data."),
+    ("torch.utils.data.dataset.", "torch.utils.data."),
+    ("torch.utils.data.distributed.", "torch.utils.data."),
+    ("torch.utils.data.sampler.", "torch.utils.data."),
+    ("numpy.random.mtrand.", "numpy.random."),
+    ("pytorch_lightning.", "lightning.pytorch."),
+    ("lightning.fabric.", "lightning.pytorch."),
+    ("lightning.seed_everything", "lightning.pytorch.seed_everything"),
+    ("reproseed.scopes.", "reproseed."),
+    ("reproseed.run.", "reproseed."),
+)
+
+
+class Module:
+    """A file that parsed.
+
+    Args:
+        path: how findings name the file.
+        text: its source.
+        tree: the parsed source, when the caller has it.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError: the text is not Python that this interpreter can parse.
+    """
+
+    def __init__(self, path: str, text: str, tree: ast.Module | None = None) -> None:
+        self.path = path
+        self.text = text
+        self.tree = _parse(text) if tree is None else tree
+        self._parents: dict[ast.AST, ast.AST] = {}
+        self._by_type: dict[type, list[ast.AST]] = collections.defaultdict(list)
+        self._bound: dict[tuple[ast.AST, str], str] = {}
+        self._values: dict[tuple[ast.AST, str], list[ast.expr]] = collections.defaultdict(list)
+        self._stars: list[str] = []
+        self._walk()
+
+    @functools.cached_property
+    def suppressions(self) -> Suppressions:
+        """The comments of this file that silence findings."""
+        return Suppressions.read(self.text)
+
+    def characters(self, line: int, column: int) -> int:
+        """A column in characters, from the UTF-8 bytes that ``ast`` counts."""
+        lines = self._lines
+        if self._ascii or not 0 < line <= len(lines):
+            return column
+        return len(lines[line - 1].encode()[:column].decode(errors="replace"))
+
+    @functools.cached_property
+    def _lines(self) -> list[str]:
+        return io.StringIO(self.text).readlines()
+
+    @functools.cached_property
+    def _ascii(self) -> bool:
+        return self.text.isascii()
+
+    # -- the tree ----------------------------------------------------------------------------------
+
+    def nodes(self, *types: type[N]) -> Iterator[N]:
+        """All nodes of the given types, in source order per type."""
+        for kind in types:
+            yield from self._by_type.get(kind, ())  # type: ignore[misc]  # the index is keyed by type
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """The node that directly holds ``node``; None for the module."""
+        return self._parents.get(node)
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """All nodes around ``node``, innermost first."""
+        above = self._parents.get(node)
+        while above is not None:
+            yield above
+            above = self._parents.get(above)
+
+    def scope(self, node: ast.AST) -> ast.AST:
+        """The function, lambda, class or module whose names ``node`` sees first."""
+        return next((a for a in self.ancestors(node) if isinstance(a, _SCOPES)), self.tree)
+
+    def function(self, node: ast.AST) -> Function | None:
+        """The function around ``node``, or None at module or class level."""
+        return next((a for a in self.ancestors(node) if isinstance(a, FUNCTIONS)), None)
+
+    def owner(self, node: ast.AST) -> ast.ClassDef | None:
+        """The class around ``node``."""
+        return next((a for a in self.ancestors(node) if isinstance(a, ast.ClassDef)), None)
+
+    def block(self, node: ast.AST) -> ast.AST:
+        """The function around ``node``, else the module: where one reads on to see what happens next."""
+        return self.function(node) or self.tree
+
+    def loops(self, node: ast.AST) -> list[Loop]:
+        """The loops that repeat ``node`` inside its function, innermost first."""
+        found: list[Loop] = []
+        child = node
+        for above in self.ancestors(node):
+            if isinstance(above, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
+                break
+            # The iterable of a `for` is evaluated once.
+            if isinstance(above, ast.While) or (
+                isinstance(above, ast.For | ast.AsyncFor) and child in above.body
+            ):
+                found.append(above)
+            child = above
+        return found
+
+    def statement(self, node: ast.AST) -> ast.AST:
+        """The statement that holds ``node``."""
+        if isinstance(node, ast.stmt):
+            return node
+        return next((a for a in self.ancestors(node) if isinstance(a, ast.stmt)), self.tree)
+
+    # -- names -------------------------------------------------------------------------------------
+
+    def resolve(self, node: ast.AST | None) -> str:
+        """The full dotted name that an expression stands for, through imports and plain aliases.
+
+        ``t.manual_seed`` under ``import torch as t`` is ``"torch.manual_seed"``; a builtin that nobody
+        rebinds is ``"builtins.sorted"``; anything else, such as an attribute of an object, is ``""``.
+        """
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return ""
+        root = self._root(node)
+        return _canonical(".".join([root, *reversed(parts)])) if root else ""
+
+    def _root(self, name: ast.Name) -> str:
+        innermost = True
+        for above in self.ancestors(name):
+            if not isinstance(above, _SCOPES):
+                continue
+            if isinstance(above, ast.ClassDef) and not innermost:
+                continue
+            innermost = False
+            if (above, name.id) in self._bound:
+                return self._bound[above, name.id]
+        if hasattr(builtins, name.id):
+            return f"builtins.{name.id}"
+        return f"{self._stars[0]}.{name.id}" if len(self._stars) == 1 else ""
+
+    def values(self, name: ast.Name) -> list[ast.expr]:
+        """Every expression assigned to ``name`` in the nearest scope that assigns it."""
+        for above in self.ancestors(name):
+            if isinstance(above, _SCOPES) and (above, name.id) in self._bound:
+                return self._values.get((above, name.id), [])
+        return []
+
+    def binds(self, scope: ast.AST, name: str) -> bool:
+        """Whether a function, class or module gives ``name`` a meaning of its own."""
+        return (scope, name) in self._bound
+
+    def calls(self, *names: str) -> Iterator[ast.Call]:
+        """Calls of the functions or classes with these full names."""
+        for name in names:
+            yield from self._calls.get(name, ())
+
+    def methods(self, *names: str) -> Iterator[ast.Call]:
+        """Calls ``something.name(...)``, whatever the something is."""
+        for name in names:
+            yield from self._methods.get(name, ())
+
+    @functools.cached_property
+    def imports(self) -> frozenset[str]:
+        """The first parts of everything imported: ``{"torch", "os"}``."""
+        names = {alias.name.split(".")[0] for n in self.nodes(ast.Import) for alias in n.names}
+        return frozenset(
+            names
+            | {(n.module or "").split(".")[0] for n in self.nodes(ast.ImportFrom) if not n.level}
+        )
+
+    @functools.cached_property
+    def _calls(self) -> dict[str, list[ast.Call]]:
+        found: dict[str, list[ast.Call]] = collections.defaultdict(list)
+        for call in self.nodes(ast.Call):
+            if name := self.resolve(call.func):
+                found[name].append(call)
+        return found
+
+    @functools.cached_property
+    def _methods(self) -> dict[str, list[ast.Call]]:
+        found: dict[str, list[ast.Call]] = collections.defaultdict(list)
+        for call in self.nodes(ast.Call):
+            if isinstance(call.func, ast.Attribute):
+                found[call.func.attr].append(call)
+        return found
+
+    @property
+    def called(self) -> frozenset[str]:
+        """Full names of all resolved calls."""
+        return frozenset(self._calls)
+
+    @property
+    def methods_called(self) -> frozenset[str]:
+        """Attribute names of all method calls."""
+        return frozenset(self._methods)
+
+    # -- the one walk ------------------------------------------------------------------------------
+
+    def _walk(self) -> None:
+        stack: list[tuple[ast.AST, ast.AST]] = [(self.tree, self.tree)]
+        aliases: list[tuple[ast.AST, ast.Assign]] = []
+        while stack:
+            node, scope = stack.pop()
+            self._by_type[type(node)].append(node)
+            self._bind(node, scope)
+            if isinstance(node, ast.Assign):
+                aliases.append((scope, node))
+            inner = node if isinstance(node, _SCOPES) else scope
+            children = list(ast.iter_child_nodes(node))
+            for child in reversed(children):
+                self._parents[child] = node
+                stack.append((child, inner))
+        for scope, assign in aliases:
+            self._alias(scope, assign)
+
+    def _bind(self, node: ast.AST, scope: ast.AST) -> None:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            self._bound.setdefault((scope, node.id), "")
+        elif isinstance(node, ast.arg):
+            self._bound.setdefault((scope, node.arg), "")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            self._bound.setdefault((scope, node.name), "")
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                name = alias.name if alias.asname else alias.name.split(".")[0]
+                self._bound[scope, alias.asname or name] = name
+        elif isinstance(node, ast.ImportFrom):
+            home = "." * node.level + (node.module or "")
+            for alias in node.names:
+                if alias.name == "*":
+                    self._stars.append(home)
+                else:
+                    self._bound[scope, alias.asname or alias.name] = f"{home}.{alias.name}"
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._assign(scope, target, node.value)
+        elif (
+            isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr)
+            and node.value is not None
+        ):
+            self._assign(scope, node.target, node.value)
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+            self._assign(scope, node.target, node.iter)
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            self._assign(scope, node.optional_vars, node.context_expr)
+
+    def _assign(self, scope: ast.AST, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Tuple | ast.List):
+            paired = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
+            for position, part in enumerate(target.elts):
+                self._assign(scope, part, value.elts[position] if paired else value)  # type: ignore[attr-defined]  # paired says it is a tuple
+        elif isinstance(target, ast.Name):
+            self._values[scope, target.id].append(value)
+
+    def _alias(self, scope: ast.AST, assign: ast.Assign) -> None:
+        """``seed = torch.manual_seed`` makes ``seed`` another name of it."""
+        target = assign.targets[0]
+        if (
+            isinstance(target, ast.Name)
+            and isinstance(assign.value, ast.Attribute | ast.Name)
+            and len(self._values[scope, target.id]) == 1
+            and self._bound.get((scope, target.id)) == ""
+            and (name := self.resolve(assign.value))
+        ):
+            self._bound[scope, target.id] = name
+
+
+def _parse(text: str) -> ast.Module:
+    with warnings.catch_warnings():  # an invalid escape in their file is no concern of ours
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def _canonical(name: str) -> str:
+    for old, new in _HOMES:
+        if name.startswith(old):
+            return new + name[len(old) :]
+    return name

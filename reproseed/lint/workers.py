@@ -1,0 +1,74 @@
+"""Functions that seed loader workers, and what their seeds are made of."""
+
+import ast
+from collections.abc import Iterator
+
+from reproseed.lint.flow import argument, calls_in, expand
+from reproseed.lint.project import Project, last_part
+from reproseed.lint.seeding import GENERATORS, GLOBAL_SEEDS
+from reproseed.lint.source import FUNCTIONS, Function, Module
+
+_CHANGES = frozenset(("seed", "epoch", "base_seed", "entropy"))
+
+
+def worker_functions(module: Module, project: Project) -> Iterator[Function | ast.Lambda]:
+    """Functions of this file that a loader of any file is given as ``worker_init_fn``, or are named so."""
+    named = set()
+    for other in project.modules:
+        for keyword in other.nodes(ast.keyword):
+            if keyword.arg != "worker_init_fn":
+                continue
+            value = keyword.value
+            if isinstance(value, ast.Call) and other.resolve(value.func) == "functools.partial":
+                value = value.args[0]
+            if isinstance(value, ast.Lambda) and other is module:
+                yield value
+            named.add(last_part(value))
+    for function in module.nodes(*FUNCTIONS):
+        if function.name in named or function.name in ("worker_init_fn", "_worker_init_fn"):
+            yield function
+
+
+def seeds_in(module: Module, function: ast.AST) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """Calls below a function that seed something, each with the seed."""
+    for call, name in calls_in(module, function):
+        if name in GLOBAL_SEEDS or name in GENERATORS or last_part(call.func) == "manual_seed":
+            seed = argument(call, 0, "seed", "a")
+            if seed is not None:
+                yield call, seed
+
+
+def uses_worker_id(module: Module, function: Function | ast.Lambda, seed: ast.expr) -> bool:
+    """Whether a seed depends on the function's argument."""
+    parameters = {a.arg for a in (*function.args.posonlyargs, *function.args.args)}
+    parameters -= {"self", "cls", "seed", "rank", "base_seed", "num_workers"}
+    return any(isinstance(n, ast.Name) and n.id in parameters for n in expand(module, seed))
+
+
+def changes_by_epoch(module: Module, seed: ast.expr) -> bool:
+    """Whether a seed depends on torch's seed for the worker, an epoch, or anything else that moves."""
+    for node in expand(module, seed):
+        if isinstance(node, ast.Call):
+            name = module.resolve(node.func)
+            still = name.startswith(
+                ("builtins.", "numpy.random.get_state", "numpy.uint", "numpy.int")
+            )
+            if (
+                not still
+                and name not in GENERATORS
+                and last_part(node.func) not in ("get_state", "get")
+            ):
+                return True
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr in _CHANGES
+            and _is_worker_info(module, node)
+        ):
+            return True
+        if isinstance(node, ast.Name | ast.Attribute) and "epoch" in last_part(node):
+            return True
+    return False
+
+
+def _is_worker_info(module: Module, node: ast.Attribute) -> bool:
+    return "info" in last_part(node.value) or "worker" in last_part(node.value)
