@@ -1,7 +1,7 @@
 """Find by reading what keeps a training script from being reproducible.
 
-Uses the standard library's ``ast`` alone: never imports or executes what it reads, and imports neither
-torch nor NumPy. ``python -m reproseed.lint PATH...`` is the command.
+Uses the standard library's ``ast`` alone: never imports or executes what it reads, and imports
+neither torch nor NumPy. ``python -m reproseed.lint PATH...`` is the command.
 """
 
 from reproseed.lint.command import main, run_lint

@@ -1,6 +1,7 @@
 """Run rules over files and sources, and drop what comments silence.
 
-A file that cannot be read or parsed becomes a finding itself (RS001, RS002), and the others go on.
+A file that cannot be read or parsed becomes a finding itself (RS001, RS002), and the others go
+on.
 """
 
 import ast
@@ -12,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from reproseed.lint.files import python_files
 from reproseed.lint.findings import Finding, Level
 from reproseed.lint.project import Project
-from reproseed.lint.rules import Hit, Rule, all_rules
-from reproseed.lint.source import Module
+from reproseed.lint.rules import Rule, all_rules
+from reproseed.lint.source import Hit, Module
 
 UNREADABLE = "RS001"
 UNPARSABLE = "RS002"
@@ -134,22 +135,30 @@ def chosen_rules(
 
 def _run(rules: Iterable[Rule], project: Project) -> Iterator[Finding]:
     for module in project.modules:
-        seen = set()
-        for rule in rules:
-            try:
-                hits = list(rule.check(module, project))
-            except Exception as error:
-                raise RuleCrashError(
-                    f"rule {rule.code} failed on {module.path} with {type(error).__name__}: {error}. "
-                    f"Please report it; --ignore {rule.code} leaves the rule out."
-                ) from error
-            for hit in hits:
-                finding = _finding(rule, module, hit)
-                if finding not in seen and not module.suppressions.silence(
-                    rule.code, finding.line, finding.end_line
-                ):
-                    seen.add(finding)
-                    yield finding
+        found = {f for rule in rules for f in _apply(rule, module, project)}
+        superseded = {
+            (code, f.line, f.column)
+            for rule in rules
+            for f in found
+            if f.code == rule.code
+            for code in rule.supersedes
+        }
+        for finding in found:
+            silenced = module.suppressions.silence(finding.code, finding.line, finding.end_line)
+            if not silenced and (finding.code, finding.line, finding.column) not in superseded:
+                yield finding
+
+
+def _apply(rule: Rule, module: Module, project: Project) -> Iterator[Finding]:
+    try:
+        hits = list(rule.check(module, project))
+    except Exception as error:
+        raise RuleCrashError(
+            f"rule {rule.code} failed on {module.path} with {type(error).__name__}: {error}. "
+            f"Please report it; --ignore {rule.code} leaves the rule out."
+        ) from error
+    for hit in hits:
+        yield _finding(rule, module, hit)
 
 
 def _finding(rule: Rule, module: Module, hit: Hit) -> Finding:

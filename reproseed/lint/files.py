@@ -22,7 +22,7 @@ def python_files(
         exclude: glob patterns, matched against the name and against the whole path.
     """
     seen: set[str] = set()
-    for path in map(os.fspath, paths):
+    for path in [os.fspath(p) for p in paths]:
         for found in _below(path, exclude) if os.path.isdir(path) else (path,):
             real = os.path.realpath(found)
             if real not in seen:

@@ -1,7 +1,7 @@
 """What the linter reports: one finding, and the three levels it can have.
 
-Levels: ``E`` the run cannot be reproduced, ``W`` it depends on something it should not,
-``I`` worth knowing; ``I`` is hidden unless it is asked for.
+Levels: ``E`` the run cannot be reproduced, ``W`` it depends on something it should not, ``I``
+worth knowing; ``I`` is hidden unless it is asked for.
 """
 
 import dataclasses

@@ -1,7 +1,8 @@
 """The linter inside flake8, through the entry-point group ``flake8.extension``.
 
-flake8 shows a plugin one file at a time, so rules that need the whole project stay silent here; level
-``I`` is not reported. Comments of this linter and flake8's own ``noqa`` both silence a finding.
+flake8 shows a plugin one file at a time, so rules that need the whole project stay silent here;
+level ``I`` is not reported. Comments of this linter and flake8's own ``noqa`` both silence a
+finding.
 """
 
 import ast

@@ -1,15 +1,16 @@
 """All files of one call of the linter together: what a rule must know from beyond its own file.
 
-A sampler made in ``data.py`` may get its ``set_epoch`` in ``train.py``; a rule that misses something asks
-here before it speaks.
+A sampler made in ``data.py`` may get its ``set_epoch`` in ``train.py``; a rule that misses
+something asks here before it speaks.
 """
 
 import ast
 import collections
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
-from reproseed.lint.source import FUNCTIONS, Function, Module
+from reproseed.lint.source import Function, Module
 
 _SCOPE_NAMES = frozenset(
     f"reproseed.{name}"
@@ -22,6 +23,7 @@ class Project:
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self.modules = tuple(modules)
+        self._answers: dict[tuple[str, str], list[tuple[Module, Any]]] = {}
 
     @functools.cached_property
     def uses_reproseed(self) -> bool:
@@ -30,7 +32,7 @@ class Project:
             self.decorated(module, function)
             for module in self.modules
             if "reproseed" in module.imports
-            for function in module.nodes(*FUNCTIONS)
+            for function in module.functions()
         ) or any(self.called.intersection(_SCOPE_NAMES))
 
     @functools.cached_property
@@ -43,22 +45,34 @@ class Project:
         """Full names of all resolved calls in any file."""
         return frozenset[str]().union(*(m.called for m in self.modules))
 
-    @functools.cached_property
-    def methods_called(self) -> frozenset[str]:
-        """Names of all methods called in any file."""
-        return frozenset[str]().union(*(m.methods_called for m in self.modules))
-
-    def calls(self, *names: str) -> Iterator[tuple[Module, ast.Call]]:
+    def calls(self, *names: str) -> list[tuple[Module, ast.Call]]:
         """Calls of these full names, with the file each is in."""
-        for module in self.modules:
-            for call in module.calls(*names):
-                yield module, call
+        return [pair for name in names for pair in self._gather("calls", name)]
 
-    def methods(self, *names: str) -> Iterator[tuple[Module, ast.Call]]:
+    def methods(self, *names: str) -> list[tuple[Module, ast.Call]]:
         """Method calls of these names, with the file each is in."""
-        for module in self.modules:
-            for call in module.methods(*names):
-                yield module, call
+        return [pair for name in names for pair in self._gather("methods", name)]
+
+    def calls_named(self, *names: str) -> list[tuple[Module, ast.Call]]:
+        """Calls of anything with one of these last names, with the file each is in."""
+        return [pair for name in names for pair in self._gather("calls_named", name)]
+
+    def attributes(self, name: str) -> list[tuple[Module, ast.Attribute]]:
+        """All ``something.name``, with the file each is in."""
+        return self._gather("attributes", name)
+
+    def keywords(self, name: str) -> list[tuple[Module, ast.keyword]]:
+        """All arguments ``name=...``, with the file each is in."""
+        return self._gather("keywords", name)
+
+    def _gather(self, question: str, name: str) -> list[tuple[Module, Any]]:
+        if (question, name) not in self._answers:
+            self._answers[question, name] = [
+                (module, node)
+                for module in self.modules
+                for node in getattr(module, question)(name)
+            ]
+        return self._answers[question, name]
 
     def function(self, module: Module, node: ast.expr | None) -> tuple[Module, Function] | None:
         """The definition that a name refers to: in its own file, else the only one of that name."""
@@ -88,7 +102,7 @@ class Project:
     def _functions(self) -> dict[str, list[tuple[Module, Function]]]:
         found: dict[str, list[tuple[Module, Function]]] = collections.defaultdict(list)
         for module in self.modules:
-            for function in module.nodes(*FUNCTIONS):
+            for function in module.functions():
                 found[function.name].append((module, function))
         return found
 

@@ -59,6 +59,7 @@ _ENTRY_NAME = re.compile(
 _ENTRY_DECORATOR = re.compile(r"\b(main|command|record|fixture|hydra|app|cli)\b")
 _TEST_FILE = re.compile(r"(^|/)(tests?/|test_[^/]*\.py$|conftest\.py$|[^/]*_test\.py$)")
 _STARTERS = frozenset(("spawn", "Process", "launch", "start_processes", "run", "notebook_launcher"))
+_HELPERS = ("set_seed", "seed_everything", "seed_all", "set_random_seed")
 _STATE_BACK = frozenset(("set_rng_state", "set_rng_state_all", "setstate", "set_state"))
 
 
@@ -90,8 +91,8 @@ def seeded_with(module: Module) -> Iterator[tuple[ast.Call, ast.expr]]:
         and c not in takers
         and looks_like_generator(module, c.func.value)
     ]
-    takers += [c for c in module.calls("reproseed.init", "reproseed.seeded", "reproseed.Seeder")]
-    takers += [c for c in module.nodes(ast.Call) if _is_helper(module, c) and c not in takers]
+    takers += module.calls("reproseed.init", "reproseed.seeded", "reproseed.Seeder")
+    takers += [c for c in module.calls_named(*_HELPERS) if c not in takers]
     for call in takers:
         if module.resolve(call.func) == "reproseed.seeded":
             seed = argument(call, None, "master_seed")
@@ -99,14 +100,10 @@ def seeded_with(module: Module) -> Iterator[tuple[ast.Call, ast.expr]]:
             seed = argument(call, 0, *SEED_KEYWORDS)
         if seed is not None:
             yield call, seed
-    for call in module.nodes(ast.Call):
-        for keyword in call.keywords:
-            if keyword.arg == "random_state" and call not in takers:
-                yield call, keyword.value
-
-
-def _is_helper(module: Module, call: ast.Call) -> bool:
-    return last_part(call.func) in ("set_seed", "seed_everything", "seed_all", "set_random_seed")
+    for keyword in module.keywords("random_state"):
+        holder = module.parent(keyword)
+        if isinstance(holder, ast.Call) and holder not in takers:
+            yield holder, keyword.value
 
 
 def generator_calls(module: Module) -> Iterator[ast.Call]:
@@ -147,14 +144,13 @@ def _is_test_class(module: Module, function: Function) -> bool:
 def _started_at_module_level(module: Module, project: Project, function: Function) -> bool:
     if module.owner(function) is not None:
         return False
-    for other in project.modules:
-        for call in other.nodes(ast.Call):
-            named = last_part(call.func)
-            if named == function.name and other.block(call) is other.tree and not other.loops(call):
-                return True
-            handed = [*call.args, *(k.value for k in call.keywords)]
-            if named in _STARTERS and any(last_part(a) == function.name for a in handed):
-                return True
+    for other, call in project.calls_named(function.name):
+        if other.block(call) is other.tree and not other.loops(call):
+            return True
+    for _, call in project.calls_named(*_STARTERS):
+        handed = [*call.args, *(k.value for k in call.keywords)]
+        if any(last_part(a) == function.name for a in handed):
+            return True
     return False
 
 

@@ -1,7 +1,8 @@
 """One parsed file with what the rules ask of it: nodes by type, parents, names and assignments.
 
-The tree is walked once; every question after that is a look-up. Names are resolved by scope, so that a
-parameter called ``random`` is not the module of that name. Nothing is imported or executed.
+The tree is walked once; every question after that is a look-up. Names are resolved by scope, so
+that a parameter called ``random`` is not the module of that name. Nothing is imported or
+executed.
 """
 
 import ast
@@ -10,12 +11,13 @@ import collections
 import functools
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias, TypeVar
 
 from reproseed.lint.suppressions import Suppressions
 
 N = TypeVar("N", bound=ast.AST)
+Hit: TypeAlias = ast.AST | tuple[ast.AST, str]
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 
@@ -94,6 +96,16 @@ class Module:
         """All nodes of the given types, in source order per type."""
         for kind in types:
             yield from self._by_type.get(kind, ())  # type: ignore[misc]  # the index is keyed by type
+
+    def functions(self) -> Iterator[Function]:
+        """All function definitions, methods included."""
+        yield from self.nodes(ast.FunctionDef)
+        yield from self.nodes(ast.AsyncFunctionDef)
+
+    def for_loops(self) -> Iterator[ast.For | ast.AsyncFor]:
+        """All ``for`` loops."""
+        yield from self.nodes(ast.For)
+        yield from self.nodes(ast.AsyncFor)
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node that directly holds ``node``; None for the module."""
@@ -192,8 +204,22 @@ class Module:
 
     def methods(self, *names: str) -> Iterator[ast.Call]:
         """Calls ``something.name(...)``, whatever the something is."""
+        for call in self.calls_named(*names):
+            if isinstance(call.func, ast.Attribute):
+                yield call
+
+    def calls_named(self, *names: str) -> Iterator[ast.Call]:
+        """Calls ``name(...)`` and ``something.name(...)``."""
         for name in names:
-            yield from self._methods.get(name, ())
+            yield from self._calls_named.get(name, ())
+
+    def attributes(self, name: str) -> list[ast.Attribute]:
+        """All ``something.name``."""
+        return self._attributes.get(name, [])
+
+    def keywords(self, name: str) -> list[ast.keyword]:
+        """All arguments ``name=...`` of calls."""
+        return self._keywords.get(name, [])
 
     @functools.cached_property
     def imports(self) -> frozenset[str]:
@@ -206,29 +232,25 @@ class Module:
 
     @functools.cached_property
     def _calls(self) -> dict[str, list[ast.Call]]:
-        found: dict[str, list[ast.Call]] = collections.defaultdict(list)
-        for call in self.nodes(ast.Call):
-            if name := self.resolve(call.func):
-                found[name].append(call)
-        return found
+        named = ((self.resolve(c.func), c) for c in self.nodes(ast.Call))
+        return _grouped((name, call) for name, call in named if name)
 
     @functools.cached_property
-    def _methods(self) -> dict[str, list[ast.Call]]:
-        found: dict[str, list[ast.Call]] = collections.defaultdict(list)
-        for call in self.nodes(ast.Call):
-            if isinstance(call.func, ast.Attribute):
-                found[call.func.attr].append(call)
-        return found
+    def _calls_named(self) -> dict[str, list[ast.Call]]:
+        return _grouped((_last_name(c.func), c) for c in self.nodes(ast.Call))
+
+    @functools.cached_property
+    def _attributes(self) -> dict[str, list[ast.Attribute]]:
+        return _grouped((a.attr, a) for a in self.nodes(ast.Attribute))
+
+    @functools.cached_property
+    def _keywords(self) -> dict[str, list[ast.keyword]]:
+        return _grouped((k.arg or "**", k) for k in self.nodes(ast.keyword))
 
     @property
     def called(self) -> frozenset[str]:
         """Full names of all resolved calls."""
         return frozenset(self._calls)
-
-    @property
-    def methods_called(self) -> frozenset[str]:
-        """Attribute names of all method calls."""
-        return frozenset(self._methods)
 
     # -- the one walk ------------------------------------------------------------------------------
 
@@ -312,3 +334,16 @@ def _canonical(name: str) -> str:
         if name.startswith(old):
             return new + name[len(old) :]
     return name
+
+
+def _grouped(pairs: Iterable[tuple[str, N]]) -> dict[str, list[N]]:
+    groups: dict[str, list[N]] = collections.defaultdict(list)
+    for name, node in pairs:
+        groups[name].append(node)
+    return groups
+
+
+def _last_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,8 +1,8 @@
 """Comments that silence findings.
 
-``# reproseed: ignore`` silences every rule on its line, ``# reproseed: ignore[RS101, RS2]`` those codes or
-prefixes; ``# reproseed: ignore-file`` and ``# reproseed: ignore-file[RS101]`` hold for the whole file. A
-finding over several lines is silenced on its first or its last.
+``# reproseed: ignore`` silences every rule on its line, ``# reproseed: ignore[RS101, RS2]`` those
+codes or prefixes; ``# reproseed: ignore-file`` and ``# reproseed: ignore-file[RS101]`` hold for
+the whole file. A finding over several lines is silenced on its first or its last.
 """
 
 import dataclasses

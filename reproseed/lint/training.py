@@ -17,6 +17,21 @@ FRAMEWORKS = frozenset(
     ("lightning", "pytorch_lightning", "accelerate", "transformers", "ignite", "composer")
 )
 
+# A file or project that imports one of these has data; NumPy alone says little.
+DATA_LIBRARIES = frozenset(
+    (
+        "torch",
+        "torchvision",
+        "torchaudio",
+        "datasets",
+        "tensorflow",
+        "jax",
+        "lightning",
+        "transformers",
+    )
+    + ("PIL", "cv2", "skimage", "librosa", "soundfile")
+)
+
 _LOADER_NAME = re.compile(r"(data_?)?loader|(^|_)dl$|_iter(ator)?$", re.IGNORECASE)
 _EVALUATION = re.compile(
     r"(^|_)(val|valid|validation|eval|evaluation|test|dev|holdout)", re.IGNORECASE

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from reproseed.lint.flow import argument, calls_in, expand
 from reproseed.lint.project import Project, last_part
 from reproseed.lint.seeding import GENERATORS, GLOBAL_SEEDS
-from reproseed.lint.source import FUNCTIONS, Function, Module
+from reproseed.lint.source import Function, Module
 
 _CHANGES = frozenset(("seed", "epoch", "base_seed", "entropy"))
 
@@ -14,17 +14,14 @@ _CHANGES = frozenset(("seed", "epoch", "base_seed", "entropy"))
 def worker_functions(module: Module, project: Project) -> Iterator[Function | ast.Lambda]:
     """Functions of this file that a loader of any file is given as ``worker_init_fn``, or are named so."""
     named = set()
-    for other in project.modules:
-        for keyword in other.nodes(ast.keyword):
-            if keyword.arg != "worker_init_fn":
-                continue
-            value = keyword.value
-            if isinstance(value, ast.Call) and other.resolve(value.func) == "functools.partial":
-                value = value.args[0]
-            if isinstance(value, ast.Lambda) and other is module:
-                yield value
-            named.add(last_part(value))
-    for function in module.nodes(*FUNCTIONS):
+    for other, keyword in project.keywords("worker_init_fn"):
+        value = keyword.value
+        if isinstance(value, ast.Call) and other.resolve(value.func) == "functools.partial":
+            value = value.args[0]
+        if isinstance(value, ast.Lambda) and other is module:
+            yield value
+        named.add(last_part(value))
+    for function in module.functions():
         if function.name in named or function.name in ("worker_init_fn", "_worker_init_fn"):
             yield function
 

@@ -7,11 +7,11 @@ A file named ``rs101_global_reseed.py`` is rule RS101. It holds
 * ``LEVEL``: ``"E"``, ``"W"`` or ``"I"``;
 * ``check(module, project)``, which yields each node found, or the node and words about it;
 * ``BAD`` and ``GOOD``: short sources with and without a finding, which the tests run;
+* ``SUPERSEDES = ("RS101",)`` if a finding makes those of other rules at the same place superfluous;
 * ``WHOLE_PROJECT = True`` if what it misses may be in another file, so that it stays silent where only
   one file is seen (in an editor, in flake8).
 """
 
-import ast
 import dataclasses
 import functools
 import importlib
@@ -23,9 +23,8 @@ from typing import TypeAlias
 
 from reproseed.lint.findings import Level
 from reproseed.lint.project import Project
-from reproseed.lint.source import Module
+from reproseed.lint.source import Hit, Module
 
-Hit: TypeAlias = ast.AST | tuple[ast.AST, str]
 Check: TypeAlias = Callable[[Module, Project], Iterator[Hit]]
 
 _FILE_NAME = re.compile(r"(rs\d{3})_(\w+)")
@@ -41,6 +40,7 @@ class Rule:
         level: how grave a finding is.
         summary: what was found.
         why: why it matters and what to write instead.
+        supersedes: codes whose findings at the same place it makes superfluous.
         whole_project: whether it needs to see every file of a project.
         bad: sources with at least one finding of it.
         good: sources with none.
@@ -52,6 +52,7 @@ class Rule:
     level: Level
     summary: str
     why: str
+    supersedes: tuple[str, ...]
     whole_project: bool
     bad: tuple[str, ...]
     good: tuple[str, ...]
@@ -79,6 +80,7 @@ def _read(file_name: str) -> Rule:
         level=module.LEVEL,
         summary=summary,
         why=why.strip(),
+        supersedes=getattr(module, "SUPERSEDES", ()),
         whole_project=getattr(module, "WHOLE_PROJECT", False),
         bad=module.BAD,
         good=module.GOOD,

@@ -1,10 +1,11 @@
 """A global generator is reseeded outside the entry point.
 
-Whoever calls this code loses the streams it stood on: what follows repeats the same numbers after every
-call, and a scope around it no longer decides what is drawn. Seed once, with rs.init(master_seed=...) at
-the start; where a section needs numbers of its own, write `with rs.seeded(task="...", epoch=epoch):`, or
-draw from rs.stream("...").torch_generator(), which touches nothing. In a project that uses scopes every
-such call is reported, also at the entry point, since rs.init already seeds all libraries.
+Whoever calls this code loses the streams it stood on: what follows repeats the same numbers after
+every call, and a scope around it no longer decides what is drawn. Seed once, with
+rs.init(master_seed=...) at the start; where a section needs numbers of its own, write `with
+rs.seeded(task="...", epoch=epoch):`, or draw from rs.stream("...").torch_generator(), which
+touches nothing. In a project that uses scopes every such call is reported, also at the entry
+point, since rs.init already seeds all libraries.
 """
 
 import ast
@@ -81,11 +82,6 @@ def _for_workers(module: Module, project: Project, call: ast.Call) -> bool:
 
 def _handed(project: Project) -> set[str]:
     """Names of functions given to loaders as ``worker_init_fn`` or registered."""
-    names = {
-        last_part(k.value)
-        for m in project.modules
-        for k in m.nodes(ast.keyword)
-        if k.arg == "worker_init_fn"
-    }
+    names = {last_part(keyword.value) for _, keyword in project.keywords("worker_init_fn")}
     registered = project.methods("register_generator")
     return names | {last_part(a) for _, c in registered for a in c.args}

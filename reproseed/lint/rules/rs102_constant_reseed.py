@@ -1,9 +1,9 @@
 """A generator gets the same seed again and again.
 
-In a training loop, `forward`, `__getitem__`, a transform or a collate function this makes every epoch,
-step or sample draw the same numbers: the same dropout mask, the same crop. Let the address decide:
-`with rs.seeded(task="train", epoch=epoch):` around the epoch, rs.steps(loader) for each step, and
-rs.data.SampleSeeded(dataset) for each sample.
+In a training loop, `forward`, `__getitem__`, a transform or a collate function this makes every
+epoch, step or sample draw the same numbers: the same dropout mask, the same crop. Let the address
+decide: `with rs.seeded(task="train", epoch=epoch):` around the epoch, rs.steps(loader) for each
+step, and rs.data.SampleSeeded(dataset) for each sample.
 """
 
 import ast
@@ -16,6 +16,7 @@ from reproseed.lint.source import Function, Module
 from reproseed.lint.training import is_training_loop
 
 LEVEL = "E"
+SUPERSEDES = ("RS101",)
 BAD = (
     """
 import torch
@@ -60,11 +61,7 @@ _PER_CALL = ("forward", "__getitem__", "__getitems__", "training_step", "augment
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find seeds that do not change where they are set repeatedly."""
-    handed = {
-        k.value.id
-        for k in module.nodes(ast.keyword)
-        if k.arg == "collate_fn" and isinstance(k.value, ast.Name)
-    }
+    handed = {k.value.id for k in module.keywords("collate_fn") if isinstance(k.value, ast.Name)}
     for call in global_seeds(module):
         seed = argument(call, 0, "seed", "a")
         if seed is None or is_none(seed) or isolated(module, call):

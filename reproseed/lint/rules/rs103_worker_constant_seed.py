@@ -1,8 +1,9 @@
 """Every loader worker gets the same seed.
 
-All workers then draw the same noise, and so do all epochs. torch already seeds each worker anew for every
-iterator; leave that alone, or pass worker_init_fn=rs.data.seed_worker. With rs.data.seeded_loader(...) a
-sample's draws depend on the sample alone, whichever worker fetches it.
+All workers then draw the same noise, and so do all epochs. torch already seeds each worker anew
+for every iterator; leave that alone, or pass worker_init_fn=rs.data.seed_worker. With
+rs.data.seeded_loader(...) a sample's draws depend on the sample alone, whichever worker fetches
+it.
 """
 
 import ast

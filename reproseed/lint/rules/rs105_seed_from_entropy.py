@@ -1,9 +1,9 @@
 """A seed comes from the clock, the process, the OS or the hash of a string.
 
-Nobody can run this again: the value is in no log and in no checkpoint, and hash() of a string differs
-from process to process. Take the seed from the user; if there is none, rs.init(master_seed=None) draws
-one, the same on all ranks, and rs.get_master_seed() tells it for the log. For a seed per name use
-rs.stream(name).
+Nobody can run this again: the value is in no log and in no checkpoint, and hash() of a string
+differs from process to process. Take the seed from the user; if there is none,
+rs.init(master_seed=None) draws one, the same on all ranks, and rs.get_master_seed() tells it for
+the log. For a seed per name use rs.stream(name).
 """
 
 import ast
@@ -16,6 +16,7 @@ from reproseed.lint.seeding import ENTROPY, seeded_with
 from reproseed.lint.source import Module
 
 LEVEL = "E"
+SUPERSEDES = ("RS101",)
 BAD = (
     """
 import time

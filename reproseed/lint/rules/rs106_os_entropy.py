@@ -1,7 +1,8 @@
 """A generator is seeded from the operating system's entropy.
 
-Called without a seed, `seed()` makes the generator unrepeatable for the rest of the run. Pass a seed;
-rs.init(master_seed=None) is the one place where a run may draw its seed, because it records it.
+Called without a seed, `seed()` makes the generator unrepeatable for the rest of the run. Pass a
+seed; rs.init(master_seed=None) is the one place where a run may draw its seed, because it records
+it.
 """
 
 import ast

@@ -1,9 +1,9 @@
 """A generator is made without a seed.
 
-NumPy's and Python's then take one from the operating system, which nobody records; torch.Generator()
-starts every time with one built-in constant that ignores the run's seed. Make it from a stream,
-rs.stream("augment").numpy_generator() (or .torch_generator(), .python_random()), or register it with
-rs.register_generator(rng) so that scopes seed it.
+NumPy's and Python's then take one from the operating system, which nobody records;
+torch.Generator() starts every time with one built-in constant that ignores the run's seed. Make
+it from a stream, rs.stream("augment").numpy_generator() (or .torch_generator(),
+.python_random()), or register it with rs.register_generator(rng) so that scopes seed it.
 """
 
 import ast

@@ -1,8 +1,9 @@
 """A generator is kept on an object and never registered.
 
-Scopes seed the global generators and those they know. This one goes on from wherever it stands: its draws
-depend on how often it was used before, and a resumed run starts it from the beginning. Register it,
-rs.register_generator(within=dataset) finds all that an object holds, or draw from rs.stream("...").
+Scopes seed the global generators and those they know. This one goes on from wherever it stands:
+its draws depend on how often it was used before, and a resumed run starts it from the beginning.
+Register it, rs.register_generator(within=dataset) finds all that an object holds, or draw from
+rs.stream("...").
 """
 
 import ast

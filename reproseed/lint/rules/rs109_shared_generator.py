@@ -1,8 +1,8 @@
 """A generator is shared by all callers: a default argument, a class attribute or a global.
 
-What one caller draws moves the numbers of every other, so the result depends on the order of calls, and
-copies in loader workers all start alike. Make it where it is used, from rs.stream("...") or from an
-argument, or register it with rs.register_generator.
+What one caller draws moves the numbers of every other, so the result depends on the order of
+calls, and copies in loader workers all start alike. Make it where it is used, from
+rs.stream("...") or from an argument, or register it with rs.register_generator.
 """
 
 import ast

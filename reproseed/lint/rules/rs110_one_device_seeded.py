@@ -1,7 +1,7 @@
 """Only the current CUDA device is seeded.
 
-Other devices of the process keep their state. torch.manual_seed(seed) seeds the CPU and all devices at
-once, and rs.init and rs.seeded do so for every library.
+Other devices of the process keep their state. torch.manual_seed(seed) seeds the CPU and all
+devices at once, and rs.init and rs.seeded do so for every library.
 """
 
 import ast

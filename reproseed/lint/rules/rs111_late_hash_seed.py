@@ -1,8 +1,8 @@
 """PYTHONHASHSEED is set while Python is running.
 
-The interpreter reads it once, at its start: this changes nothing, and sets of strings keep their random
-order. Set it in the shell, in the launcher or in the job file; better, do not depend on it: sort what
-comes out of a set.
+The interpreter reads it once, at its start: this changes nothing, and sets of strings keep their
+random order. Set it in the shell, in the launcher or in the job file; better, do not depend on
+it: sort what comes out of a set.
 """
 
 import ast

@@ -1,7 +1,8 @@
 """A shuffling DataLoader draws its order from the process's global generator.
 
-Any draw before it changes the order of the data. Use rs.data.seeded_loader(...), same arguments, whose
-order depends on run, task and epoch alone, or pass generator=rs.stream("shuffle").torch_generator().
+Any draw before it changes the order of the data. Use rs.data.seeded_loader(...), same arguments,
+whose order depends on run, task and epoch alone, or pass
+generator=rs.stream("shuffle").torch_generator().
 """
 
 import ast

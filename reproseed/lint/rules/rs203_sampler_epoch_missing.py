@@ -1,8 +1,8 @@
 """A DistributedSampler is never told the epoch.
 
-Without set_epoch it yields the order of epoch 0 in every epoch. Call sampler.set_epoch(epoch) before the
-loader is iterated; or use rs.data.seeded_loader(...), which shares samples out over the ranks by itself
-and takes the epoch from the scope.
+Without set_epoch it yields the order of epoch 0 in every epoch. Call sampler.set_epoch(epoch)
+before the loader is iterated; or use rs.data.seeded_loader(...), which shares samples out over
+the ranks by itself and takes the epoch from the scope.
 """
 
 import ast
@@ -45,7 +45,7 @@ sampler = DistributedSampler(data, shuffle=False)
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find shuffling distributed samplers in projects that nowhere call ``set_epoch``."""
-    if "set_epoch" in project.methods_called or project.imports & FRAMEWORKS:
+    if project.methods("set_epoch") or project.imports & FRAMEWORKS:
         return
     for call in module.calls("torch.utils.data.DistributedSampler"):
         if unpacks(call) or is_literal(argument(call, 3, "shuffle"), False):

@@ -1,15 +1,15 @@
 """set_epoch is called after the loader has started.
 
-The order of an epoch is fixed when its iterator is made; a later set_epoch takes effect one epoch late, so
-the first two epochs are alike. Call it before the loop over the loader. rs.data.seeded_loader(...) needs no
-set_epoch inside a scope.
+The order of an epoch is fixed when its iterator is made; a later set_epoch takes effect one epoch
+late, so the first two epochs are alike. Call it before the loop over the loader.
+rs.data.seeded_loader(...) needs no set_epoch inside a scope.
 """
 
 import ast
 from collections.abc import Iterator
 
 from reproseed.lint.project import Project
-from reproseed.lint.source import LOOPS, Module
+from reproseed.lint.source import Module
 from reproseed.lint.training import is_loader
 
 LEVEL = "E"
@@ -60,12 +60,11 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
                 yield call
 
 
-def _starts_iterating(module: Module, node: ast.AST) -> bool:
-    if isinstance(node, LOOPS):
-        return isinstance(node, ast.For | ast.AsyncFor) and is_loader(module, node.iter)
+def _starts_iterating(module: Module, node: ast.For | ast.AsyncFor | ast.Call) -> bool:
+    if not isinstance(node, ast.Call):
+        return is_loader(module, node.iter)
     return (
-        isinstance(node, ast.Call)
-        and module.resolve(node.func) == "builtins.iter"
+        module.resolve(node.func) == "builtins.iter"
         and bool(node.args)
         and is_loader(module, node.args[0])
     )

@@ -1,7 +1,7 @@
 """Files are listed in the order of the file system and become data.
 
-os.listdir, glob and Path.iterdir promise no order: on another machine, or after a copy, index 0 is another
-sample and a seeded split is another split. Write sorted(...) around the listing.
+os.listdir, glob and Path.iterdir promise no order: on another machine, or after a copy, index 0
+is another sample and a seeded split is another split. Write sorted(...) around the listing.
 """
 
 import ast
@@ -12,6 +12,7 @@ from reproseed.lint.flow import has_method
 from reproseed.lint.ordering import is_sorted_later, order_is_lost
 from reproseed.lint.project import Project, last_part
 from reproseed.lint.source import Function, Module
+from reproseed.lint.training import DATA_LIBRARIES
 
 LEVEL = "W"
 BAD = (
@@ -55,14 +56,11 @@ _UPKEEP = re.compile(
     r"module|(^|_)old|script|backup|snapshot|result|download|list_|copy|size",
     re.IGNORECASE,
 )
-_FRAMEWORKS = frozenset(
-    ("torch", "torchvision", "torchaudio", "numpy", "PIL", "cv2", "sklearn", "datasets")
-)
 
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find unsorted listings in files about data whose result is kept in order."""
-    if not module.imports & _FRAMEWORKS:
+    if not module.imports & DATA_LIBRARIES:
         return
     for call in _listings(module):
         if order_is_lost(module, call) or is_sorted_later(module, call):

@@ -1,8 +1,8 @@
 """The order of a set becomes a numbering or a list of data.
 
-Sets of strings are ordered by a hash that differs from process to process: a vocabulary built this way
-gives every run, and every resumed run, other indices. Write sorted(...) around the set, or
-dict.fromkeys(items) to keep the order of first appearance.
+Sets of strings are ordered by a hash that differs from process to process: a vocabulary built
+this way gives every run, and every resumed run, other indices. Write sorted(...) around the set,
+or dict.fromkeys(items) to keep the order of first appearance.
 """
 
 import ast
@@ -13,6 +13,7 @@ from reproseed.lint.flow import names_in
 from reproseed.lint.ordering import is_sorted_later, order_is_lost
 from reproseed.lint.project import Project, last_part
 from reproseed.lint.source import Module
+from reproseed.lint.training import DATA_LIBRARIES
 
 LEVEL = "W"
 BAD = (
@@ -20,6 +21,8 @@ BAD = (
 vocabulary = {word: index for index, word in enumerate(set(words))}
 """,
     """
+import torch
+
 chars = list(set(text))
 """,
 )
@@ -37,7 +40,7 @@ count = len(list(set(words)))
 
 _NAMED = re.compile(
     r"(^|_)(vocab|vocabulary|char|class|label|token|word|name|speaker|user|item|file|categor|tag|itos|stoi|"
-    r"symbol|letter|path|genre|artist|entit|relation|term|patient|subject|kind|phoneme|class_name|sample)"
+    r"symbol|letter|genre|artist|entit|relation|term|patient|subject|kind|phoneme|class_name)"
     r"(s|es|y|ies)?$",
     re.IGNORECASE,
 )
@@ -61,7 +64,8 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
         if order_is_lost(module, call) or is_sorted_later(module, call):
             continue
         numbered = module.resolve(call.func) == "builtins.enumerate"
-        if numbered or _NAMED.search(_target(module, call)):
+        in_training_code = bool(project.imports & DATA_LIBRARIES)
+        if numbered or (in_training_code and _NAMED.search(_target(module, call))):
             yield call
 
 

@@ -1,7 +1,8 @@
 """Results are kept in the order in which threads or processes finish.
 
-That order is a race, and what is built from it differs from run to run. Use pool.map or pool.imap, which
-keep the order of the tasks; or place each result by its index; or sort afterwards.
+That order is a race, and what is built from it differs from run to run. Use pool.map or
+pool.imap, which keep the order of the tasks; or place each result by its index; or sort
+afterwards.
 """
 
 import ast

@@ -1,7 +1,8 @@
 """Data is split or shuffled without a random state.
 
-The parts then depend on whatever was drawn before, so that test samples of one run are training samples of
-the next. Pass random_state=rs.stream("split", shared=True).seed(): an integer that belongs to the run.
+The parts then depend on whatever was drawn before, so that test samples of one run are training
+samples of the next. Pass random_state=rs.stream("split", shared=True).seed(): an integer that
+belongs to the run.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """hash() of a string decides where something goes.
 
-Python salts it anew in every process, so the split, shard or bucket differs in every run and worker. Use a
-hash that stays: zlib.crc32(name.encode()) % n, hashlib, or rs.stream(name).seed().
+Python salts it anew in every process, so the split, shard or bucket differs in every run and
+worker. Use a hash that stays: zlib.crc32(name.encode()) % n, hashlib, or rs.stream(name).seed().
 """
 
 import ast

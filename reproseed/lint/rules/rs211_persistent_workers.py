@@ -1,8 +1,8 @@
 """Workers that outlive an epoch keep their old streams.
 
-A scope reseeds this process, not workers that already run, so an epoch that is entered again, as after a
-resume, is another epoch. Use rs.data.seeded_loader(...), same arguments, whose samples carry their address
-with them, or persistent_workers=False.
+A scope reseeds this process, not workers that already run, so an epoch that is entered again, as
+after a resume, is another epoch. Use rs.data.seeded_loader(...), same arguments, whose samples
+carry their address with them, or persistent_workers=False.
 """
 
 import ast

@@ -1,17 +1,16 @@
 """A resumed run starts with a fresh optimizer.
 
-Momentum and second moments are zero again: the first steps after a resume differ from those of the run that
-went on. Save optimizer.state_dict() and load it beside the model; rs.state_dict() holds the randomness and
-the position, not the optimizer.
+Momentum and second moments are zero again: the first steps after a resume differ from those of
+the run that went on. Save optimizer.state_dict() and load it beside the model; rs.state_dict()
+holds the randomness and the position, not the optimizer.
 """
 
-import ast
 import re
 from collections.abc import Iterator
 
 from reproseed.lint.examples import resuming_script
 from reproseed.lint.project import Project
-from reproseed.lint.source import Module
+from reproseed.lint.source import Hit, Module
 from reproseed.lint.training import is_restored, made_by, resuming
 
 LEVEL = "W"
@@ -32,7 +31,7 @@ _OPTIMIZER = re.compile(
 )
 
 
-def check(module: Module, project: Project) -> Iterator[ast.AST]:
+def check(module: Module, project: Project) -> Iterator[Hit]:
     """Find resumes that restore no optimizer though one is made."""
     state = resuming(module, project)
     if state is None:

@@ -4,13 +4,12 @@ The scheduler counts from zero again, so the resumed part trains with other lear
 scheduler.state_dict() and load it after the optimizer.
 """
 
-import ast
 import re
 from collections.abc import Iterator
 
 from reproseed.lint.examples import resuming_script
 from reproseed.lint.project import Project
-from reproseed.lint.source import Module
+from reproseed.lint.source import Hit, Module
 from reproseed.lint.training import is_restored, made_by, resuming
 
 LEVEL = "W"
@@ -29,7 +28,7 @@ model.load_state_dict(torch.load("final.pt"))
 _SCHEDULER = re.compile(r"lr_scheduler\.\w+$|(^|\.)get_\w+_schedule(_with_warmup)?$")
 
 
-def check(module: Module, project: Project) -> Iterator[ast.AST]:
+def check(module: Module, project: Project) -> Iterator[Hit]:
     """Find resumes that restore no scheduler though one is made."""
     state = resuming(module, project)
     if state is None:

@@ -1,15 +1,14 @@
 """A resumed run does not take its randomness back.
 
-Dropout, augmentation and order after the resume are those of a fresh start. Save rs.state_dict() and pass
-it to rs.init(master_seed=..., resume=state["rng"]): scopes then need the position alone.
+Dropout, augmentation and order after the resume are those of a fresh start. Save rs.state_dict()
+and pass it to rs.init(master_seed=..., resume=state["rng"]): scopes then need the position alone.
 """
 
-import ast
 from collections.abc import Iterator
 
 from reproseed.lint.examples import resuming_script
 from reproseed.lint.project import Project
-from reproseed.lint.source import Module
+from reproseed.lint.source import Hit, Module
 from reproseed.lint.training import resuming
 
 LEVEL = "W"
@@ -37,7 +36,7 @@ _RESTORES = frozenset(
 )
 
 
-def check(module: Module, project: Project) -> Iterator[ast.AST]:
+def check(module: Module, project: Project) -> Iterator[Hit]:
     """Find resumes that restore no generator and no run of this library."""
     state = resuming(module, project)
     if state is None or project.called & _RESTORES:

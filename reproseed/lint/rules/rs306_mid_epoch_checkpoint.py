@@ -1,8 +1,8 @@
 """A checkpoint is written inside an epoch without the place in the data.
 
-The resume starts the epoch again, and samples that were seen are seen twice. Iterate with
-`for step, batch in rs.steps(loader):` and save rs.state_dict(): the resumed epoch then goes on with the
-next batch.
+The resume starts the epoch again, and samples that were seen are seen twice. Iterate with `for
+step, batch in rs.steps(loader):` and save rs.state_dict(): the resumed epoch then goes on with
+the next batch.
 """
 
 import ast
@@ -17,6 +17,7 @@ LEVEL = "W"
 WHOLE_PROJECT = True
 _SCRIPT = """
 import torch
+import reproseed as rs
 
 def main(args, model, loader, optimizer):
     start_epoch = 0
@@ -24,6 +25,7 @@ def main(args, model, loader, optimizer):
         state = torch.load(args.resume)
         model.load_state_dict(state["model"])
         start_epoch = state["epoch"]
+        rs.load_state_dict(state["run"])
     for epoch in range(start_epoch, 10):
         for step, batch in enumerate(loader):
             model(batch).backward()

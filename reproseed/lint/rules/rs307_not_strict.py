@@ -1,7 +1,7 @@
 """A resume ignores what is missing from the checkpoint.
 
-With strict=False a renamed layer or a lost buffer keeps its fresh value, and nobody is told. Load strictly
-when resuming, and look at the returned missing_keys where only a part is wanted.
+With strict=False a renamed layer or a lost buffer keeps its fresh value, and nobody is told. Load
+strictly when resuming, and look at the returned missing_keys where only a part is wanted.
 """
 
 import ast
@@ -16,14 +16,17 @@ LEVEL = "I"
 WHOLE_PROJECT = True
 _SCRIPT = """
 import torch
+import reproseed as rs
 
 def main(args, model, loader):
     if args.resume:
-        model.load_state_dict(torch.load(args.resume)["model"]%s)
-    for epoch in range(10):
+        state = torch.load(args.resume)
+        model.load_state_dict(state["model"]%s)
+        rs.load_state_dict(state["rng"])
+    for epoch in rs.epochs(10):
         for batch in loader:
             model(batch).backward()
-        torch.save({"model": model.state_dict()}, "last.pt")
+        torch.save({"model": model.state_dict(), "rng": rs.state_dict()}, "last.pt")
 """
 BAD = (_SCRIPT % ", strict=False",)
 GOOD = (_SCRIPT % "",)

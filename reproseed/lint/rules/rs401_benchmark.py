@@ -1,8 +1,8 @@
 """cuDNN picks its algorithms by timing them.
 
 Which one wins changes from run to run, and with it the last bits of every convolution. Write
-torch.backends.cudnn.benchmark = False, or rs.init(deterministic="error"), or
-`with rs.deterministic():` around the part that must repeat.
+torch.backends.cudnn.benchmark = False, or rs.init(deterministic="error"), or `with
+rs.deterministic():` around the part that must repeat.
 """
 
 import ast

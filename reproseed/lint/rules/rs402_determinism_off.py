@@ -1,7 +1,8 @@
 """Determinism is switched off for the whole process.
 
-Everything after this line may use operations whose result changes from run to run. Where one operation has
-no deterministic form, exempt that part alone: `with rs.deterministic("off"):` puts the flags back at its end.
+Everything after this line may use operations whose result changes from run to run. Where one
+operation has no deterministic form, exempt that part alone: `with rs.deterministic("off"):` puts
+the flags back at its end.
 """
 
 import ast

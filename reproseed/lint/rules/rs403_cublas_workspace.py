@@ -1,7 +1,7 @@
 """CUBLAS_WORKSPACE_CONFIG is set too late or to a value that does not count.
 
-cuBLAS reads it once, at its first call; later it changes nothing, and only ":4096:8" and ":16:8" are
-accepted as deterministic. Set it before CUDA is used, best in the shell, or call
+cuBLAS reads it once, at its first call; later it changes nothing, and only ":4096:8" and ":16:8"
+are accepted as deterministic. Set it before CUDA is used, best in the shell, or call
 rs.init(deterministic="error") at the start, which sets it in time or says that it is too late.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from reproseed.lint.environment import settings
 from reproseed.lint.flow import argument, is_literal
 from reproseed.lint.project import Project
-from reproseed.lint.source import Module
+from reproseed.lint.source import Hit, Module
 
 LEVEL = "W"
 BAD = (
@@ -41,7 +41,7 @@ model = torch.nn.Linear(4, 4).cuda()
 _VALUES = (":4096:8", ":16:8")
 
 
-def check(module: Module, project: Project) -> Iterator[ast.AST | tuple[ast.AST, str]]:
+def check(module: Module, project: Project) -> Iterator[Hit]:
     """Find odd values, and settings below a use of CUDA in the same block or in a loop."""
     for place, value in settings(module, "CUBLAS_WORKSPACE_CONFIG"):
         if value is not None and is_literal(value) and not is_literal(value, *_VALUES):

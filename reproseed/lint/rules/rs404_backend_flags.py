@@ -1,7 +1,7 @@
 """A backend's flags() is entered without enabled=, which turns the backend off.
 
-torch.backends.cudnn.flags(deterministic=True) has enabled=False as its default: the part inside runs without
-cuDNN. Pass enabled=True, or use `with rs.deterministic():`.
+torch.backends.cudnn.flags(deterministic=True) has enabled=False as its default: the part inside
+runs without cuDNN. Pass enabled=True, or use `with rs.deterministic():`.
 """
 
 import ast

@@ -1,7 +1,8 @@
 """The old and the new TF32 settings are used together.
 
-After fp32_precision is set, reading allow_tf32 or get_float32_matmul_precision() may raise, and which
-setting holds depends on the order. Use one kind; rs.deterministic(...) sets precision and puts it back exactly.
+After fp32_precision is set, reading allow_tf32 or get_float32_matmul_precision() may raise, and
+which setting holds depends on the order. Use one kind; rs.deterministic(...) sets precision and
+puts it back exactly.
 """
 
 import ast
@@ -38,20 +39,15 @@ torch.backends.cudnn.conv.fp32_precision = "ieee"
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find assignments of the new kind in projects that also have the old kind."""
-    old = {
-        "torch.set_float32_matmul_precision",
-        "torch.get_float32_matmul_precision",
-    } & project.called
-    if not old and not any(_settings(m, ".allow_tf32") for m in project.modules):
+    old = {"torch.set_float32_matmul_precision", "torch.get_float32_matmul_precision"}
+    if not old & project.called and not any(
+        _is_backend(other, node) for other, node in project.attributes("allow_tf32")
+    ):
         return
-    for target in _settings(module, ".fp32_precision"):
-        if isinstance(target.ctx, ast.Store):
+    for target in module.attributes("fp32_precision"):
+        if isinstance(target.ctx, ast.Store) and _is_backend(module, target):
             yield target
 
 
-def _settings(module: Module, ending: str) -> list[ast.Attribute]:
-    return [
-        node
-        for node in module.nodes(ast.Attribute)
-        if node.attr == ending[1:] and module.resolve(node).startswith("torch.backends.")
-    ]
+def _is_backend(module: Module, node: ast.Attribute) -> bool:
+    return module.resolve(node).startswith("torch.backends.")

@@ -1,7 +1,7 @@
 """A compiled function seeds or opens a scope.
 
-torch.compile breaks the graph there, fails under fullgraph=True, and may inline past a scope without a
-word. Seed outside: open `with rs.seeded(...)` around the call of the compiled function.
+torch.compile breaks the graph there, fails under fullgraph=True, and may inline past a scope
+without a word. Seed outside: open `with rs.seeded(...)` around the call of the compiled function.
 """
 
 import ast
@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from reproseed.lint.flow import calls_in
 from reproseed.lint.project import Project, last_part
 from reproseed.lint.seeding import GLOBAL_SEEDS
-from reproseed.lint.source import FUNCTIONS, Module
+from reproseed.lint.source import Module
 
 LEVEL = "W"
+SUPERSEDES = ("RS101",)
 BAD = (
     """
 import torch
@@ -64,7 +65,7 @@ def _compiled(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef
                 values = module.values(made)
                 made = values[0] if values else made
             names.add(last_part(made.func if isinstance(made, ast.Call) else made))
-    for function in module.nodes(*FUNCTIONS):
+    for function in module.functions():
         owner = module.owner(function)
         by_decorator = any(
             module.resolve(d.func if isinstance(d, ast.Call) else d) == "torch.compile"

@@ -1,7 +1,7 @@
 """Compilation picks its kernels by timing them.
 
-The winner may differ from run to run, and with it the order of sums. Use the default mode where bits must
-repeat, or torch._inductor.config.deterministic = True; rs.deterministic(...) sets it.
+The winner may differ from run to run, and with it the order of sums. Use the default mode where
+bits must repeat, or torch._inductor.config.deterministic = True; rs.deterministic(...) sets it.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """Validation data is iterated inside a training scope.
 
-Starting the loader draws from training's stream, so how often one validates changes how one trains. Decorate
-the function with @rs.seeded(task="eval", restore=True), or put the loop under
+Starting the loader draws from training's stream, so how often one validates changes how one
+trains. Decorate the function with @rs.seeded(task="eval", restore=True), or put the loop under
 `with rs.seeded(task="eval", epoch=epoch):`, which gives training its stream back.
 """
 
@@ -52,7 +52,7 @@ _SCOPES = ("reproseed.seeded", "reproseed.preserved")
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find loops over evaluation loaders, and calls of functions that loop so, in training scopes."""
-    for loop in module.nodes(ast.For, ast.AsyncFor):
+    for loop in module.for_loops():
         name = last_part(unwrapped(module, loop.iter))
         if (
             is_for_evaluation(name)

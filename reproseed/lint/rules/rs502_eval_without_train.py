@@ -1,15 +1,16 @@
 """A model is put into evaluation mode and trains on in it.
 
-After model.eval() dropout is off and BatchNorm's statistics stand still until model.train() is called; from the
-second epoch on, training is another training. Call model.train() at the start of each training epoch.
+After model.eval() dropout is off and BatchNorm's statistics stand still until model.train() is
+called; from the second epoch on, training is another training. Call model.train() at the start of
+each training epoch.
 """
 
 import ast
 from collections.abc import Iterator
 
 from reproseed.lint.flow import argument, is_literal
-from reproseed.lint.project import Project, last_part
-from reproseed.lint.source import FUNCTIONS, Loop, Module
+from reproseed.lint.project import Project
+from reproseed.lint.source import Loop, Module
 from reproseed.lint.training import trains
 
 LEVEL = "W"
@@ -53,7 +54,7 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
     # An evaluation function, called from a training loop of the same project.
     if any(not is_literal(argument(c, 0, "mode"), False) for _, c in project.methods("train")):
         return
-    for function in module.nodes(*FUNCTIONS):
+    for function in module.functions():
         evals = [c for c in module.methods("eval") if module.function(c) is function and not c.args]
         if evals and not trains(function) and _called_in_training(module, project, function.name):
             yield evals[0]
@@ -85,8 +86,7 @@ def _called(
 
 def _called_in_training(module: Module, project: Project, name: str) -> bool:
     return any(
-        last_part(call.func) == name
-        and any(_trains(other, project, loop) for loop in other.loops(call))
-        for other in project.modules
-        for call in other.nodes(ast.Call)
+        _trains(other, project, loop)
+        for other, call in project.calls_named(name)
+        for loop in other.loops(call)
     )

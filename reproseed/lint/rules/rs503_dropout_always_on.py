@@ -1,7 +1,8 @@
 """Functional dropout runs in evaluation as well.
 
-F.dropout has training=True as its default and knows nothing of model.eval(): evaluation draws random numbers and
-gives another result each time. Pass training=self.training, or use torch.nn.Dropout.
+F.dropout has training=True as its default and knows nothing of model.eval(): evaluation draws
+random numbers and gives another result each time. Pass training=self.training, or use
+torch.nn.Dropout.
 """
 
 import ast

@@ -1,7 +1,8 @@
 """Metrics are rounded before they are written.
 
-Four decimals hide every difference below a thousand units in the last place: two runs look equal and are
-not. Write full precision to files, rs.verify.log_metric(...) does, and round only what is printed.
+Four decimals hide every difference below a thousand units in the last place: two runs look equal
+and are not. Write full precision to files, rs.verify.log_metric(...) does, and round only what is
+printed.
 """
 
 import ast

@@ -1,7 +1,8 @@
 """The clock decides how training goes on.
 
-How many steps are taken, or when evaluation runs, then depends on the speed of the machine. Count steps:
-`for step, batch in rs.steps(loader):`; where a time limit is needed, save rs.state_dict() at it and resume.
+How many steps are taken, or when evaluation runs, then depends on the speed of the machine. Count
+steps: `for step, batch in rs.steps(loader):`; where a time limit is needed, save rs.state_dict()
+at it and resume.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """A scope is made and never entered.
 
-Constructing a scope does nothing: no generator was seeded and no flag was set. Write
-`with rs.seeded(...):` around the code it is for; rs.reseed(task, epoch) seeds from here on, and
+Constructing a scope does nothing: no generator was seeded and no flag was set. Write `with
+rs.seeded(...):` around the code it is for; rs.reseed(task, epoch) seeds from here on, and
 rs.init(deterministic="error") sets the flags for the whole run.
 """
 

@@ -1,7 +1,7 @@
 """rs.steps yields pairs, and only one name takes them.
 
-Each item is `(step, item)`, so that the address of a step has its number. Write
-`for step, batch in rs.steps(loader):`.
+Each item is `(step, item)`, so that the address of a step has its number. Write `for step, batch
+in rs.steps(loader):`.
 """
 
 import ast
