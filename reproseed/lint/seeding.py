@@ -57,7 +57,7 @@ _ENTRY_NAME = re.compile(
     re.IGNORECASE,
 )
 _ENTRY_DECORATOR = re.compile(r"\b(main|command|record|fixture|hydra|app|cli)\b")
-_TEST_FILE = re.compile(r"(^|/)(tests?/|test_[^/]*\.py$|conftest\.py$|[^/]*_test\.py$)")
+_TEST_FILE = re.compile(r"(^|/)(test_[^/]*|conftest|[^/]*_test)\.py$")
 _STARTERS = frozenset(("spawn", "Process", "launch", "start_processes", "run", "notebook_launcher"))
 _HELPERS = ("set_seed", "seed_everything", "seed_all", "set_random_seed")
 _STATE_BACK = frozenset(("set_rng_state", "set_rng_state_all", "setstate", "set_state"))
@@ -112,7 +112,7 @@ def generator_calls(module: Module) -> Iterator[ast.Call]:
 
 
 def in_test_file(module: Module) -> bool:
-    """Whether a file holds tests, by its path."""
+    """Whether a file holds tests, by its name."""
     return bool(_TEST_FILE.search(module.path))
 
 

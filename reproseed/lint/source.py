@@ -24,6 +24,10 @@ Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_ASSIGNING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.withitem)
+_ITERATING = (ast.For, ast.AsyncFor, ast.comprehension)
+_NAMING = (ast.Name, ast.arg, ast.Import, ast.ImportFrom, *FUNCTIONS, ast.ClassDef)
+_BINDING = frozenset((*_ASSIGNING, *_ITERATING, *_NAMING))
 _SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef, ast.Module)
 
 # Where a public name of torch, NumPy or a framework may also be imported from.
@@ -260,14 +264,16 @@ class Module:
         while stack:
             node, scope = stack.pop()
             self._by_type[type(node)].append(node)
-            self._bind(node, scope)
+            if type(node) in _BINDING:
+                self._bind(node, scope)
             if isinstance(node, ast.Assign):
                 aliases.append((scope, node))
             inner = node if isinstance(node, _SCOPES) else scope
-            children = list(ast.iter_child_nodes(node))
-            for child in reversed(children):
-                self._parents[child] = node
-                stack.append((child, inner))
+            for child in reversed(list(ast.iter_child_nodes(node))):
+                # Contexts and operators are shared by all nodes: they have no parent of their own.
+                if not isinstance(child, ast.expr_context | ast.operator):
+                    self._parents[child] = node
+                    stack.append((child, inner))
         for scope, assign in aliases:
             self._alias(scope, assign)
 

@@ -23,9 +23,9 @@ class Suppressions:
 
     @classmethod
     def read(cls, text: str) -> "Suppressions":
-        """Collect the comments of ``text``, which must be Python that parses.
+        r"""Collect the comments of ``text``, which must be Python that parses.
 
-        >>> Suppressions.read("f()  # reproseed: ignore[RS101]\\n").lines
+        >>> Suppressions.read("f()  # reproseed: ignore[RS101]\n").lines
         {1: ('RS101',)}
         """
         lines: dict[int, tuple[str, ...]] = {}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from reproseed.lint.flow import argument, is_none, unpacks
 from reproseed.lint.project import Project
 from reproseed.lint.seeding import looks_like_generator
-from reproseed.lint.source import Module
+from reproseed.lint.source import FUNCTIONS, Module
 
 LEVEL = "E"
 BAD = (
@@ -64,7 +64,10 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
             continue
         # torch returns the seed it drew, so a call whose value is kept can be repeated.
         dropped = isinstance(module.parent(call), ast.Expr)
-        if dropped and not unpacks(call) and is_none(argument(call, 0, "seed", "a")):
+        # A function called `seed` passes the question on.
+        around = [a for a in module.ancestors(call) if isinstance(a, FUNCTIONS)]
+        wraps = any(function.name.startswith("seed") for function in around)
+        if dropped and not wraps and not unpacks(call) and is_none(argument(call, 0, "seed", "a")):
             yield call
 
 

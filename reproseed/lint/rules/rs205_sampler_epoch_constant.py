@@ -5,6 +5,7 @@ sampler.set_epoch(epoch)`; or use rs.data.seeded_loader(...), which takes it fro
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from reproseed.lint.flow import is_fixed, is_literal
@@ -29,6 +30,8 @@ def train(loader, sampler, epochs):
 """,
 )
 
+_EPOCH = re.compile(r"(^|_)epoch$")
+
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find ``set_epoch`` in a loop, or in a function given the epoch, with a value that stays."""
@@ -38,7 +41,7 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
         value = call.args[0]
         loops = module.loops(call)
         function = module.function(call)
-        given_epoch = function is not None and any("epoch" in a.arg for a in function.args.args)
+        given_epoch = function is not None and any(_EPOCH.search(a.arg) for a in function.args.args)
         if is_literal(value):
             if loops or given_epoch:
                 yield call

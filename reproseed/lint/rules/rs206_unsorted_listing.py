@@ -12,7 +12,7 @@ from reproseed.lint.flow import has_method
 from reproseed.lint.ordering import is_sorted_later, order_is_lost
 from reproseed.lint.project import Project, last_part
 from reproseed.lint.source import Function, Module
-from reproseed.lint.training import DATA_LIBRARIES
+from reproseed.lint.training import DATA_LIBRARIES, LOADER
 
 LEVEL = "W"
 BAD = (
@@ -46,14 +46,18 @@ for name in os.listdir("old_checkpoints"):
 _LISTINGS = ("os.listdir", "os.scandir", "os.walk", "glob.glob", "glob.iglob", "pathlib.Path.glob")
 _METHODS = ("iterdir", "rglob", "glob")
 _DATA = re.compile(
-    r"(^|_)(data|dataset|image|img|sample|class|label|shard|example|clip|video|audio|wav|text|doc|document|"
-    r"file|path|fname|filename|record|item|pair|frame|mask|corpus|speaker|train|recording|entry|folder)"
-    r"(s|es)?($|_)",
+    r"(^|_)(data|dataset|image|img|photo|sample|class|label|shard|example|clip|video|audio|wav|text|doc|"
+    r"document|record|frame|mask|corpus|speaker|train|val|recording|utterance|sequence|scene)(s|es)?"
+    r"(_?(dir|root|files?|paths?|names?))?($|[_\W])",
     re.IGNORECASE,
+)
+# Any file is data only where the same source also loads data.
+_FILES = re.compile(
+    r"(^|_)(files?|paths?|fnames?|filenames?|items?|pairs?|folders?)($|[_\W])", re.IGNORECASE
 )
 _UPKEEP = re.compile(
     r"checkpoint|ckpt|(^|_)logs?($|_)|tmp|temp|cache|clean|remove|delete|prune|rotate|latest|plugin|config|"
-    r"module|(^|_)old|script|backup|snapshot|result|download|list_|copy|size",
+    r"module|\.(py|so|json|dll|lib|h|cu)\b|(^|_)old|script|backup|snapshot|result|download|list_|copy|size",
     re.IGNORECASE,
 )
 
@@ -87,7 +91,14 @@ def _becomes_data(module: Module, call: ast.Call) -> bool:
     names = _context(module, call)
     if any(_UPKEEP.search(name) for name in names) or _only_tidies(module, call):
         return False
-    return any(_DATA.search(name) for name in names)
+    said = _FILES if _loads_data(module) else _DATA
+    return any(said.search(name) or _DATA.search(name) for name in names)
+
+
+def _loads_data(module: Module) -> bool:
+    return LOADER in module.called or any(
+        "Dataset" in last_part(base) for c in module.nodes(ast.ClassDef) for base in c.bases
+    )
 
 
 def _context(module: Module, call: ast.Call) -> list[str]:

@@ -39,8 +39,8 @@ count = len(list(set(words)))
 )
 
 _NAMED = re.compile(
-    r"(^|_)(vocab|vocabulary|char|class|label|token|word|name|speaker|user|item|file|categor|tag|itos|stoi|"
-    r"symbol|letter|genre|artist|entit|relation|term|patient|subject|kind|phoneme|class_name)"
+    r"(^|_)(vocab|vocabulary|char|class|label|token|word|speaker|user|item|file|categor|tag|itos|stoi|"
+    r"letter|genre|artist|entit|relation|term|patient|subject|kind|phoneme|class_name)"
     r"(s|es|y|ies)?$",
     re.IGNORECASE,
 )

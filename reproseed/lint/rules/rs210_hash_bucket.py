@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from reproseed.lint.flow import is_text
 from reproseed.lint.project import Project
+from reproseed.lint.seeding import seeded_with
 from reproseed.lint.source import Module
 
 LEVEL = "W"
@@ -34,7 +35,12 @@ def shard(index: int) -> int:
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find ``hash(text)`` under a remainder, a mask or a comparison."""
+    in_seeds = {
+        n for _, seed in seeded_with(module) for n in ast.walk(seed)
+    }  # RS105 speaks of them
     for call in module.calls("builtins.hash"):
+        if call in in_seeds:
+            continue
         if not call.args or not (
             is_text(module, call.args[0]) or _is_annotated_text(module, call.args[0])
         ):

@@ -1,0 +1,9 @@
+import multiprocessing as mp
+
+
+def sizes(paths, measure):
+    with mp.Pool(4) as pool:
+        measured = list(pool.imap_unordered(measure, paths))
+    measured.sort()
+    total = sum(pool.imap_unordered(measure, paths))
+    return measured, total
