@@ -2,9 +2,10 @@
 
     python benchmarks/lint_corpus.py
 
-Every folder of ``tests/lint/corpus`` holds cases: a file, or a folder of files that are linted as one project.
-In ``bad`` each line with a fault says so, ``# expect: RS101``; ``good`` holds none, near misses included. All
-levels are reported. A finding on a marked line is a hit, any other a false alarm, a marked line without one a miss.
+A case in ``tests/lint/corpus`` is a file, or a folder of files that are linted as one project. In
+``bad`` each line with a fault says so, ``# expect: RS101``; ``good`` holds none, near misses
+included. All levels are reported. A finding on a marked line is a hit, any other a false alarm, a
+marked line without one a miss.
 """
 
 import argparse

@@ -36,7 +36,7 @@ def run_lint(
         output: where the report goes; standard output by default.
 
     Returns:
-        0 clean, 1 findings, 2 wrong use, 3 a fault of the linter; 2 and 3 are explained on standard error.
+        0 clean, 1 findings, 2 wrong use, 3 a fault of the linter; the last two write to stderr why.
     """
     try:
         if form not in FORMATS:
@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m reproseed.lint",
-        description="Find what keeps a training script from being reproducible. Nothing is executed.",
+        description="Find what keeps a training script from being reproducible, by reading.",
         epilog="Exit codes: 0 clean, 1 findings, 2 wrong use, 3 internal error.",
     )
     parser.add_argument(

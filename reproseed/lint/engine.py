@@ -101,7 +101,7 @@ def lint_source(
 
 
 def lint_module(module: Module) -> list[Finding]:
-    """Lint one file of which the rest of the project is not known: rules that need all of it are left out."""
+    """Lint a file whose project is not known; rules that need all of a project are left out."""
     rules = [rule for rule in chosen_rules(None, None, "W") if not rule.whole_project]
     return sorted(_run(rules, Project([module])))
 
@@ -133,7 +133,7 @@ def chosen_rules(
 
 @contextlib.contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Trees are millions of live objects that the collector would visit again and again: a third of the time."""
+    """Trees are millions of live objects; to visit them again and again is a third of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

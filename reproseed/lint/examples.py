@@ -1,4 +1,4 @@
-"""A training script that resumes, whole and with parts left out: the examples of the rules on resuming."""
+"""A training script that resumes, whole or with a part left out: examples of the rules on it."""
 
 _LINES = {
     "": """
@@ -25,7 +25,8 @@ def main(args, model, loader):
     for epoch in range(start_epoch, args.epochs):
         for batch in loader:
             scaler.scale(model(batch)).backward()
-        torch.save({"model": model.state_dict(), "epoch": epoch + 1, "rng": rs.state_dict()}, "last.pt")
+        state = {"model": model.state_dict(), "epoch": epoch + 1, "rng": rs.state_dict()}
+        torch.save(state, "last.pt")
 """,
 }
 

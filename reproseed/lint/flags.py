@@ -4,7 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from reproseed.lint.source import FUNCTIONS, Module
+from reproseed.lint.names import FUNCTIONS
+from reproseed.lint.source import Module
 
 _ABOUT_DETERMINISM = re.compile(r"determin|reprod|seed|benchmark", re.IGNORECASE)
 

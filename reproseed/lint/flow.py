@@ -1,4 +1,4 @@
-"""Small questions about expressions: arguments, where a value came from, whether it changes in a loop."""
+"""Small questions about expressions: arguments, where a value came from, whether it changes."""
 
 import ast
 import re
@@ -115,7 +115,7 @@ def is_fixed(module: Module, expression: ast.expr, around: ast.AST | None = None
 
 
 def words(node: ast.AST) -> set[str]:
-    """Lower-case words of all identifiers below a node: ``num_epochs`` gives ``num`` and ``epochs``."""
+    """Lower-case words of all identifiers below a node: ``num_epochs`` gives two."""
     found: set[str] = set()
     for n in ast.walk(node):
         name = n.id if isinstance(n, ast.Name) else n.attr if isinstance(n, ast.Attribute) else ""

@@ -33,7 +33,7 @@ def order_is_lost(module: Module, node: ast.AST) -> bool:
 
 
 def is_sorted_later(module: Module, node: ast.AST) -> bool:
-    """Whether something is sorted after ``node`` in its function, or anywhere in its class or loop."""
+    """Whether something is sorted after ``node`` in its function; of ``__init__``, in its class."""
     function = module.function(node)
     around: ast.AST = function or module.tree
     owner = module.owner(node)

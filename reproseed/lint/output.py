@@ -20,8 +20,8 @@ _GITHUB_LEVEL: dict[Level, str] = {"E": "error", "W": "warning", "I": "notice"}
 def format_text(findings: Sequence[Finding]) -> str:
     r"""One ``file:line:column: code level message`` a line, then a count; nothing if there is none.
 
-    >>> format_text([Finding("a.py", 3, 1, 3, 9, "RS106", "E", "Seeded from the OS.", "random.seed()")])
-    'a.py:3:1: RS106 E Seeded from the OS. [random.seed()]\n1 finding in 1 file.\n'
+    >>> format_text([Finding("a.py", 3, 1, 3, 9, "RS106", "E", "From the OS.", "random.seed()")])
+    'a.py:3:1: RS106 E From the OS. [random.seed()]\n1 finding in 1 file.\n'
     """
     if not findings:
         return ""

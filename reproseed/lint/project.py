@@ -10,7 +10,8 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from reproseed.lint.source import Function, Module
+from reproseed.lint.names import Function
+from reproseed.lint.source import Module
 
 _SCOPE_NAMES = frozenset(
     f"reproseed.{name}"

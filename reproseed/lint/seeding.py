@@ -1,12 +1,13 @@
-"""What seeds and what holds generator state, by the full names of Python, NumPy, torch and frameworks."""
+"""What seeds and what holds generator state, by the full names in Python, NumPy and torch."""
 
 import ast
 import re
 from collections.abc import Iterator
 
 from reproseed.lint.flow import argument, calls_in, text_of
+from reproseed.lint.names import FUNCTIONS, Function
 from reproseed.lint.project import Project, last_part
-from reproseed.lint.source import FUNCTIONS, Function, Module
+from reproseed.lint.source import Module
 
 GLOBAL_SEEDS = frozenset(
     (
@@ -119,8 +120,8 @@ def in_test_file(module: Module) -> bool:
 def at_entry_point(module: Module, project: Project, node: ast.AST) -> bool:
     """Whether code runs once, at the start of a program: where a plain script may seed.
 
-    That is module level; functions with a name or a decorator of an entry point; seed helpers; functions
-    called from module level or handed to what starts processes; and tests.
+    That is module level; functions with a name or a decorator of an entry point; seed helpers;
+    functions called from module level or handed to what starts processes; and tests.
     """
     function = module.function(node)
     if function is None:
@@ -171,7 +172,7 @@ def isolated(module: Module, node: ast.AST) -> bool:
 
 
 def registered(module: Module, project: Project, name: str) -> bool:
-    """Whether a generator of this name is registered with a run in any file, by itself or by a search."""
+    """Whether a generator of this name is registered in any file, by itself or by a search."""
     for _, call in project.calls("reproseed.register_generator"):
         if argument(call, None, "within") is not None:
             return True

@@ -1,12 +1,10 @@
 """One parsed file with what the rules ask of it: nodes by type, parents, names and assignments.
 
 The tree is walked once; every question after that is a look-up. Names are resolved by scope, so
-that a parameter called ``random`` is not the module of that name. Nothing is imported or
-executed.
+that a parameter called ``random`` is not the module of that name.
 """
 
 import ast
-import builtins
 import collections
 import functools
 import io
@@ -14,41 +12,11 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias, TypeVar
 
+from reproseed.lint.names import BINDING, FUNCTIONS, SCOPES, Function, Loop, Names, canonical
 from reproseed.lint.suppressions import Suppressions
 
 N = TypeVar("N", bound=ast.AST)
 Hit: TypeAlias = ast.AST | tuple[ast.AST, str]
-Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
-
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_ASSIGNING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.withitem)
-_ITERATING = (ast.For, ast.AsyncFor, ast.comprehension)
-_NAMING = (ast.Name, ast.arg, ast.Import, ast.ImportFrom, *FUNCTIONS, ast.ClassDef)
-_BINDING = frozenset((*_ASSIGNING, *_ITERATING, *_NAMING))
-_SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef, ast.Module)
-
-# Where a public name of torch, NumPy or a framework may also be imported from.
-_HOMES = (
-    ("torch.cuda.random.", "torch.cuda."),
-    ("torch.random.manual_seed", "torch.manual_seed"),
-    ("torch.random.seed", "torch.seed"),
-    ("torch.random.initial_seed", "torch.initial_seed"),
-    ("torch.random.get_rng_state", "torch.get_rng_state"),
-    ("torch.random.set_rng_state", "torch.set_rng_state"),
-    ("torch.utils.data.dataloader.", "torch.utils.data."),
-    ("torch.utils.data.dataset.", "torch.utils.data."),
-    ("torch.utils.data.distributed.", "torch.utils.data."),
-    ("torch.utils.data.sampler.", "torch.utils.data."),
-    ("numpy.random.mtrand.", "numpy.random."),
-    ("pytorch_lightning.", "lightning.pytorch."),
-    ("lightning.fabric.", "lightning.pytorch."),
-    ("lightning.seed_everything", "lightning.pytorch.seed_everything"),
-    ("reproseed.scopes.", "reproseed."),
-    ("reproseed.run.", "reproseed."),
-)
 
 
 class Module:
@@ -60,7 +28,7 @@ class Module:
         tree: the parsed source, when the caller has it.
 
     Raises:
-        SyntaxError, ValueError, RecursionError: the text is not Python that this interpreter can parse.
+        SyntaxError, ValueError, RecursionError: the text is no Python that this interpreter parses.
     """
 
     def __init__(self, path: str, text: str, tree: ast.Module | None = None) -> None:
@@ -69,9 +37,7 @@ class Module:
         self.tree = _parse(text) if tree is None else tree
         self._parents: dict[ast.AST, ast.AST] = {}
         self._by_type: dict[type, list[ast.AST]] = collections.defaultdict(list)
-        self._bound: dict[tuple[ast.AST, str], str] = {}
-        self._values: dict[tuple[ast.AST, str], list[ast.expr]] = collections.defaultdict(list)
-        self._stars: list[str] = []
+        self._names = Names()
         self._walk()
 
     @functools.cached_property
@@ -124,7 +90,7 @@ class Module:
 
     def scope(self, node: ast.AST) -> ast.AST:
         """The function, lambda, class or module whose names ``node`` sees first."""
-        return next((a for a in self.ancestors(node) if isinstance(a, _SCOPES)), self.tree)
+        return next((a for a in self.ancestors(node) if isinstance(a, SCOPES)), self.tree)
 
     def function(self, node: ast.AST) -> Function | None:
         """The function around ``node``, or None at module or class level."""
@@ -135,7 +101,7 @@ class Module:
         return next((a for a in self.ancestors(node) if isinstance(a, ast.ClassDef)), None)
 
     def block(self, node: ast.AST) -> ast.AST:
-        """The function around ``node``, else the module: where one reads on to see what happens next."""
+        """The function around ``node``, else the module: where one reads on."""
         return self.function(node) or self.tree
 
     def loops(self, node: ast.AST) -> list[Loop]:
@@ -164,8 +130,9 @@ class Module:
     def resolve(self, node: ast.AST | None) -> str:
         """The full dotted name that an expression stands for, through imports and plain aliases.
 
-        ``t.manual_seed`` under ``import torch as t`` is ``"torch.manual_seed"``; a builtin that nobody
-        rebinds is ``"builtins.sorted"``; anything else, such as an attribute of an object, is ``""``.
+        ``t.manual_seed`` under ``import torch as t`` is ``"torch.manual_seed"``; a builtin that
+        nobody rebinds is ``"builtins.sorted"``; anything else, such as an attribute of an object,
+        is ``""``.
         """
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
@@ -173,33 +140,16 @@ class Module:
             node = node.value
         if not isinstance(node, ast.Name):
             return ""
-        root = self._root(node)
-        return _canonical(".".join([root, *reversed(parts)])) if root else ""
-
-    def _root(self, name: ast.Name) -> str:
-        innermost = True
-        for above in self.ancestors(name):
-            if not isinstance(above, _SCOPES):
-                continue
-            if isinstance(above, ast.ClassDef) and not innermost:
-                continue
-            innermost = False
-            if (above, name.id) in self._bound:
-                return self._bound[above, name.id]
-        if hasattr(builtins, name.id):
-            return f"builtins.{name.id}"
-        return f"{self._stars[0]}.{name.id}" if len(self._stars) == 1 else ""
+        root = self._names.lookup(node.id, self.ancestors(node))
+        return canonical(".".join([root, *reversed(parts)])) if root else ""
 
     def values(self, name: ast.Name) -> list[ast.expr]:
-        """Every expression assigned to ``name`` in the nearest scope that assigns it."""
-        for above in self.ancestors(name):
-            if isinstance(above, _SCOPES) and (above, name.id) in self._bound:
-                return self._values.get((above, name.id), [])
-        return []
+        """Every expression assigned to ``name`` in the scope that it belongs to."""
+        return self._names.values(name.id, self.ancestors(name))
 
     def binds(self, scope: ast.AST, name: str) -> bool:
         """Whether a function, class or module gives ``name`` a meaning of its own."""
-        return (scope, name) in self._bound
+        return self._names.binds(scope, name)
 
     def calls(self, *names: str) -> Iterator[ast.Call]:
         """Calls of the functions or classes with these full names."""
@@ -251,7 +201,7 @@ class Module:
     def _keywords(self) -> dict[str, list[ast.keyword]]:
         return _grouped((k.arg or "**", k) for k in self.nodes(ast.keyword))
 
-    @property
+    @functools.cached_property
     def called(self) -> frozenset[str]:
         """Full names of all resolved calls."""
         return frozenset(self._calls)
@@ -264,11 +214,11 @@ class Module:
         while stack:
             node, scope = stack.pop()
             self._by_type[type(node)].append(node)
-            if type(node) in _BINDING:
-                self._bind(node, scope)
+            if type(node) in BINDING:
+                self._names.add(node, scope)
             if isinstance(node, ast.Assign):
                 aliases.append((scope, node))
-            inner = node if isinstance(node, _SCOPES) else scope
+            inner = node if isinstance(node, SCOPES) else scope
             for child in reversed(list(ast.iter_child_nodes(node))):
                 # Contexts and operators are shared by all nodes: they have no parent of their own.
                 if not isinstance(child, ast.expr_context | ast.operator):
@@ -277,69 +227,18 @@ class Module:
         for scope, assign in aliases:
             self._alias(scope, assign)
 
-    def _bind(self, node: ast.AST, scope: ast.AST) -> None:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            self._bound.setdefault((scope, node.id), "")
-        elif isinstance(node, ast.arg):
-            self._bound.setdefault((scope, node.arg), "")
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            self._bound.setdefault((scope, node.name), "")
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                name = alias.name if alias.asname else alias.name.split(".")[0]
-                self._bound[scope, alias.asname or name] = name
-        elif isinstance(node, ast.ImportFrom):
-            home = "." * node.level + (node.module or "")
-            for alias in node.names:
-                if alias.name == "*":
-                    self._stars.append(home)
-                else:
-                    self._bound[scope, alias.asname or alias.name] = f"{home}.{alias.name}"
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                self._assign(scope, target, node.value)
-        elif (
-            isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr)
-            and node.value is not None
-        ):
-            self._assign(scope, node.target, node.value)
-        elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-            self._assign(scope, node.target, node.iter)
-        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-            self._assign(scope, node.optional_vars, node.context_expr)
-
-    def _assign(self, scope: ast.AST, target: ast.expr, value: ast.expr) -> None:
-        if isinstance(target, ast.Tuple | ast.List):
-            paired = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
-            for position, part in enumerate(target.elts):
-                self._assign(scope, part, value.elts[position] if paired else value)  # type: ignore[attr-defined]  # paired says it is a tuple
-        elif isinstance(target, ast.Name):
-            self._values[scope, target.id].append(value)
-
     def _alias(self, scope: ast.AST, assign: ast.Assign) -> None:
         """``seed = torch.manual_seed`` makes ``seed`` another name of it."""
         target = assign.targets[0]
-        if (
-            isinstance(target, ast.Name)
-            and isinstance(assign.value, ast.Attribute | ast.Name)
-            and len(self._values[scope, target.id]) == 1
-            and self._bound.get((scope, target.id)) == ""
-            and (name := self.resolve(assign.value))
-        ):
-            self._bound[scope, target.id] = name
+        full_name = self.resolve(assign.value)
+        if full_name and isinstance(target, ast.Name):
+            self._names.alias(scope, target.id, full_name)
 
 
 def _parse(text: str) -> ast.Module:
     with warnings.catch_warnings():  # an invalid escape in their file is no concern of ours
         warnings.simplefilter("ignore")
         return ast.parse(text)
-
-
-def _canonical(name: str) -> str:
-    for old, new in _HOMES:
-        if name.startswith(old):
-            return new + name[len(old) :]
-    return name
 
 
 def _grouped(pairs: Iterable[tuple[str, N]]) -> dict[str, list[N]]:

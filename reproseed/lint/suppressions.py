@@ -16,7 +16,7 @@ _ALL = ("",)
 
 @dataclasses.dataclass(frozen=True)
 class Suppressions:
-    """Prefixes of codes that are silenced, by line and for the file; the empty prefix is every code."""
+    """Prefixes of silenced codes, by line and for the file; the empty prefix is every code."""
 
     lines: dict[int, tuple[str, ...]]
     file: tuple[str, ...]

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from reproseed.lint.flow import argument, calls_in, expand, has_method, text_of, words
+from reproseed.lint.names import Loop
 from reproseed.lint.project import Project, last_part
-from reproseed.lint.source import Loop, Module
+from reproseed.lint.source import Module
 
 LOADER = "torch.utils.data.DataLoader"
 LOADERS = frozenset(
@@ -28,8 +29,12 @@ DATA_LIBRARIES = frozenset(
         "jax",
         "lightning",
         "transformers",
+        "PIL",
+        "cv2",
+        "skimage",
+        "librosa",
+        "soundfile",
     )
-    + ("PIL", "cv2", "skimage", "librosa", "soundfile")
 )
 
 _LOADER_NAME = re.compile(r"(data_?)?loader|(^|_)dl$|_iter(ator)?$", re.IGNORECASE)
@@ -87,7 +92,7 @@ def loader_loops(module: Module, within: ast.AST) -> Iterator[ast.For | ast.Asyn
 
 
 def is_training_loop(module: Module, loop: Loop) -> bool:
-    """Whether a loop runs over epochs, steps or batches, rather than over configurations or files."""
+    """Whether a loop runs over epochs, steps or batches, rather than over configurations."""
     if isinstance(loop, ast.While):
         return bool(words(loop.test) & (_EPOCH_WORDS | _STEP_WORDS)) or has_method(loop, "backward")
     if is_loader(module, loop.iter):
@@ -173,7 +178,7 @@ def saved_keys(module: Module, save: ast.Call) -> set[str]:
 
 
 def made_by(module: Module, is_wanted: re.Pattern[str]) -> Iterator[tuple[str, ast.Call]]:
-    """Assigned objects whose constructor's full name matches: the last part of the target, and the call."""
+    """Assigned objects by their constructor: the last part of the target, and the call."""
     for assign in module.nodes(ast.Assign):
         value = assign.value
         if isinstance(value, ast.Call) and is_wanted.search(module.resolve(value.func)):

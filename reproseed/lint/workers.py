@@ -4,15 +4,16 @@ import ast
 from collections.abc import Iterator
 
 from reproseed.lint.flow import argument, calls_in, expand
+from reproseed.lint.names import Function
 from reproseed.lint.project import Project, last_part
 from reproseed.lint.seeding import GENERATORS, GLOBAL_SEEDS
-from reproseed.lint.source import Function, Module
+from reproseed.lint.source import Module
 
 _CHANGES = frozenset(("seed", "epoch", "base_seed", "entropy"))
 
 
 def worker_functions(module: Module, project: Project) -> Iterator[Function | ast.Lambda]:
-    """Functions of this file that a loader of any file is given as ``worker_init_fn``, or are named so."""
+    """Functions of this file that any file's loader gets as ``worker_init_fn``, or are named so."""
     named = set()
     for other, keyword in project.keywords("worker_init_fn"):
         value = keyword.value
@@ -43,7 +44,7 @@ def uses_worker_id(module: Module, function: Function | ast.Lambda, seed: ast.ex
 
 
 def changes_by_epoch(module: Module, seed: ast.expr) -> bool:
-    """Whether a seed depends on torch's seed for the worker, an epoch, or anything else that moves."""
+    """Whether a seed depends on torch's seed for the worker, an epoch, or anything that moves."""
     for node in expand(module, seed):
         if isinstance(node, ast.Call):
             name = module.resolve(node.func)

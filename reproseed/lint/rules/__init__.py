@@ -2,14 +2,14 @@
 
 A file named ``rs101_global_reseed.py`` is rule RS101. It holds
 
-* a docstring, which *is* the message: the first line says what was found, the rest why it matters and
-  what to write instead;
+* a docstring, which *is* the message: the first line says what was found, the rest why it matters
+  and what to write instead;
 * ``LEVEL``: ``"E"``, ``"W"`` or ``"I"``;
 * ``check(module, project)``, which yields each node found, or the node and words about it;
 * ``BAD`` and ``GOOD``: short sources with and without a finding, which the tests run;
 * ``SUPERSEDES = ("RS101",)`` if a finding makes those of other rules at the same place superfluous;
-* ``WHOLE_PROJECT = True`` if what it misses may be in another file, so that it stays silent where only
-  one file is seen (in an editor, in flake8).
+* ``WHOLE_PROJECT = True`` if what it misses may be in another file, so that it stays silent where
+  only one file is seen (in flake8).
 """
 
 import dataclasses

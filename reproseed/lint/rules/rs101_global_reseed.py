@@ -12,9 +12,10 @@ import ast
 from collections.abc import Iterator
 
 from reproseed.lint.flow import argument, is_none
+from reproseed.lint.names import FUNCTIONS
 from reproseed.lint.project import Project, last_part
 from reproseed.lint.seeding import at_entry_point, global_seeds, in_test_file, isolated
-from reproseed.lint.source import FUNCTIONS, Module
+from reproseed.lint.source import Module
 
 LEVEL = "W"
 BAD = (

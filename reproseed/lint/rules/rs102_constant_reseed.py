@@ -10,9 +10,10 @@ import ast
 from collections.abc import Iterator
 
 from reproseed.lint.flow import argument, has_method, is_fixed, is_none
+from reproseed.lint.names import Function
 from reproseed.lint.project import Project
 from reproseed.lint.seeding import GENERATORS, global_seeds, isolated
-from reproseed.lint.source import Function, Module
+from reproseed.lint.source import Module
 from reproseed.lint.training import is_training_loop
 
 LEVEL = "E"
@@ -68,11 +69,11 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
             continue
         if _same_each_epoch(module, call, seed) or _same_each_call(module, call, seed, handed):
             yield call
-    for call in [*module.calls(*GENERATORS), *module.methods("manual_seed")]:
+    own = [c for c in module.methods("manual_seed") if not module.resolve(c.func)]
+    for call in [*module.calls(*GENERATORS), *own]:
         seed = argument(call, 0, "seed")
         if seed is not None and not is_none(seed) and _same_each_call(module, call, seed, handed):
-            if module.resolve(call.func) != "torch.manual_seed":
-                yield call
+            yield call
 
 
 def _same_each_epoch(module: Module, call: ast.Call, seed: ast.expr) -> bool:

@@ -9,9 +9,10 @@ import ast
 from collections.abc import Iterator
 
 from reproseed.lint.flow import argument, is_none, unpacks
+from reproseed.lint.names import FUNCTIONS
 from reproseed.lint.project import Project
 from reproseed.lint.seeding import looks_like_generator
-from reproseed.lint.source import FUNCTIONS, Module
+from reproseed.lint.source import Module
 
 LEVEL = "E"
 BAD = (

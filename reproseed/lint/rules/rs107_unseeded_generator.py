@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator
 
 from reproseed.lint.flow import argument, is_none, text_of, unpacks
+from reproseed.lint.names import FUNCTIONS
 from reproseed.lint.project import Project, last_part
 from reproseed.lint.seeding import registered
-from reproseed.lint.source import FUNCTIONS, Module
+from reproseed.lint.source import Module
 
 LEVEL = "W"
 WHOLE_PROJECT = True
@@ -61,16 +62,20 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
     for call in module.calls(
         "numpy.random.default_rng", "numpy.random.RandomState", "random.Random"
     ):
-        if is_none(argument(call, 0, "seed", "x")) and not unpacks(call):
-            if not _is_fallback(module, call) and not _is_seeded_later(module, project, call):
-                yield call
+        unseeded = is_none(argument(call, 0, "seed", "x")) and not unpacks(call)
+        if unseeded and not _is_excused(module, project, call):
+            yield call
     for call in module.calls("random.SystemRandom"):
         if not _SECRET.search(ast.unparse(module.block(call))):
             yield call
     for call in module.calls("torch.Generator"):
         held = _name(module, call)
-        if held and not _is_fallback(module, call) and not _is_seeded_later(module, project, call):
+        if held and not _is_excused(module, project, call):
             yield call
+
+
+def _is_excused(module: Module, project: Project, call: ast.Call) -> bool:
+    return _is_fallback(module, call) or _is_seeded_later(module, project, call)
 
 
 def _name(module: Module, call: ast.Call) -> str:
@@ -86,7 +91,7 @@ def _name(module: Module, call: ast.Call) -> str:
 
 
 def _is_fallback(module: Module, call: ast.Call) -> bool:
-    """Whether it stands in for an argument that the caller left out, as ``rng or default_rng()`` does."""
+    """Whether it stands in for an argument left out, as in ``rng or default_rng()``."""
     for above in module.ancestors(call):
         if isinstance(above, ast.BoolOp | ast.IfExp):
             return True

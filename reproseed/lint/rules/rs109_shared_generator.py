@@ -8,9 +8,10 @@ rs.stream("...") or from an argument, or register it with rs.register_generator.
 import ast
 from collections.abc import Iterator
 
+from reproseed.lint.names import FUNCTIONS
 from reproseed.lint.project import Project
 from reproseed.lint.seeding import generator_calls, in_test_file, registered
-from reproseed.lint.source import FUNCTIONS, Module
+from reproseed.lint.source import Module
 
 LEVEL = "W"
 BAD = (

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 
 from reproseed.lint.flow import has_method
+from reproseed.lint.names import Function
 from reproseed.lint.ordering import is_sorted_later, order_is_lost
 from reproseed.lint.project import Project, last_part
-from reproseed.lint.source import Function, Module
+from reproseed.lint.source import Module
 from reproseed.lint.training import DATA_LIBRARIES, LOADER
 
 LEVEL = "W"

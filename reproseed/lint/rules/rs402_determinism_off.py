@@ -50,9 +50,9 @@ _SWITCH = "torch.use_deterministic_algorithms"
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find the switch and cuDNN's flag set to False, other than at the end of a scope."""
     for call in module.calls(_SWITCH):
-        if is_literal(argument(call, 0, "mode"), False) and not _excused(module, call):
-            if not _switched_on_here(module, call):
-                yield call
+        off = is_literal(argument(call, 0, "mode"), False)
+        if off and not _excused(module, call) and not _switched_on_here(module, call):
+            yield call
     for call in module.calls("torch.set_deterministic_debug_mode"):
         if is_literal(argument(call, 0, "debug_mode"), 0, "default") and not _excused(module, call):
             yield call

@@ -8,8 +8,9 @@ trains. Decorate the function with @rs.seeded(task="eval", restore=True), or put
 import ast
 from collections.abc import Iterator
 
+from reproseed.lint.names import FUNCTIONS, Function
 from reproseed.lint.project import Project, last_part
-from reproseed.lint.source import FUNCTIONS, Function, Module
+from reproseed.lint.source import Module
 from reproseed.lint.training import is_for_evaluation, is_loader, unwrapped
 
 LEVEL = "W"
@@ -51,16 +52,12 @@ _SCOPES = ("reproseed.seeded", "reproseed.preserved")
 
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
-    """Find loops over evaluation loaders, and calls of functions that loop so, in training scopes."""
+    """Find loops over evaluation loaders in training scopes, also inside called functions."""
     for loop in module.for_loops():
-        name = last_part(unwrapped(module, loop.iter))
-        if (
-            is_for_evaluation(name)
-            and is_loader(module, loop.iter)
-            and _in_training(module, project, loop)
-        ):
-            if not _is_seeded_loader(module, loop.iter):
-                yield loop.iter
+        data = unwrapped(module, loop.iter)
+        evaluates = _is_evaluation(module, data) and not _is_seeded_loader(module, data)
+        if evaluates and _in_training(module, project, loop):
+            yield loop.iter
     for call in module.nodes(ast.Call):
         handed = [
             a for a in (*call.args, *(k.value for k in call.keywords)) if _is_evaluation(module, a)

@@ -9,8 +9,9 @@ import ast
 from collections.abc import Iterator
 
 from reproseed.lint.flow import argument, is_literal
+from reproseed.lint.names import Loop
 from reproseed.lint.project import Project
-from reproseed.lint.source import Loop, Module
+from reproseed.lint.source import Module
 from reproseed.lint.training import trains
 
 LEVEL = "W"

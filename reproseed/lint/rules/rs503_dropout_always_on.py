@@ -9,8 +9,9 @@ import ast
 from collections.abc import Iterator
 
 from reproseed.lint.flow import argument, is_literal, unpacks
+from reproseed.lint.names import FUNCTIONS
 from reproseed.lint.project import Project
-from reproseed.lint.source import FUNCTIONS, Module
+from reproseed.lint.source import Module
 
 LEVEL = "W"
 BAD = (
@@ -38,10 +39,10 @@ _DROPOUTS = tuple(
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find functional dropout that is not told the mode."""
     for call in module.calls(*_DROPOUTS):
-        silent = is_literal(argument(call, 1, "p"), 0, 0.0)
-        if argument(call, 2, "training") is None and not unpacks(call) and not silent:
-            if not _under_training(module, call):
-                yield call
+        off = is_literal(argument(call, 1, "p"), 0, 0.0)
+        told = argument(call, 2, "training") is not None or unpacks(call)
+        if not off and not told and not _under_training(module, call):
+            yield call
     for call in module.calls("torch.nn.functional.scaled_dot_product_attention"):
         chance = argument(call, 4, "dropout_p")
         if (

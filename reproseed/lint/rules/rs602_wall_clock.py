@@ -50,9 +50,9 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
             yield loop.test
     for branch in module.nodes(ast.If):
         loops = module.loops(branch)
-        if any(trains(loop) for loop in loops) and reads_time(module, branch.test):
-            if any(_decides(n) for statement in branch.body for n in ast.walk(statement)):
-                yield branch.test
+        decides = any(_decides(n) for statement in branch.body for n in ast.walk(statement))
+        if decides and any(trains(loop) for loop in loops) and reads_time(module, branch.test):
+            yield branch.test
 
 
 def _decides(node: ast.AST) -> bool:

@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from reproseed.lint.project import Project
+from reproseed.lint.project import Project, last_part
 from reproseed.lint.source import Module
 
 LEVEL = "E"
@@ -60,12 +60,10 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
         holder, target = _consumer(module, call)
         if holder is None or target is None:
             continue
-        if isinstance(target, ast.Name):
-            if not _unpacked_later(module, holder, target.id):
-                yield target
-        elif isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name):
-            if _DATA.match(target.elts[0].id):
-                yield target
+        if isinstance(target, ast.Name) and not _unpacked_later(holder, target.id):
+            yield target
+        if isinstance(target, ast.Tuple) and _DATA.match(last_part(target.elts[0])):
+            yield target
 
 
 def _steps(module: Module) -> Iterator[ast.Call]:
@@ -101,7 +99,7 @@ def _consumer(module: Module, call: ast.Call) -> tuple[ast.AST | None, ast.expr 
     return above, target
 
 
-def _unpacked_later(module: Module, loop: ast.AST, name: str) -> bool:
+def _unpacked_later(loop: ast.AST, name: str) -> bool:
     if name in ("_", "pair"):
         return True
     for node in ast.walk(loop):
