@@ -55,7 +55,10 @@ def text_of(node: ast.AST | None) -> str:
 
 
 def expand(module: Module, expression: ast.AST) -> Iterator[ast.AST]:
-    """Every node of an expression and of all that its names were assigned, however indirectly."""
+    """Every node of an expression and of all that its names were assigned, however indirectly.
+
+    A name of which only a part is taken, as in ``config["seed"]``, is not followed.
+    """
     seen: set[str] = set()
     waiting = [expression]
     while waiting:
@@ -63,11 +66,16 @@ def expand(module: Module, expression: ast.AST) -> Iterator[ast.AST]:
             yield node
             if (
                 isinstance(node, ast.Name)
-                and isinstance(node.ctx, ast.Load)
                 and node.id not in seen
+                and not _taken_apart(module, node)
             ):
                 seen.add(node.id)
                 waiting.extend(module.values(node))
+
+
+def _taken_apart(module: Module, name: ast.Name) -> bool:
+    above = module.parent(name)
+    return isinstance(above, ast.Attribute | ast.Subscript) and above.value is name
 
 
 def names_in(node: ast.AST) -> set[str]:

@@ -1,8 +1,9 @@
 """Whether an order that nobody promised reaches a result."""
 
 import ast
+import re
 
-from reproseed.lint.flow import enclosing_calls, has_method
+from reproseed.lint.flow import enclosing_calls
 from reproseed.lint.project import last_part
 from reproseed.lint.source import Module
 
@@ -11,6 +12,10 @@ _ORDERLESS = frozenset(
     f"builtins.{name}"
     for name in ("sorted", "set", "frozenset", "len", "any", "all", "max", "min", "sum", "bool")
 ) | {"collections.Counter", "natsort.natsorted", "numpy.sort", "numpy.unique", "natsort.os_sorted"}
+_GROWING = ("append", "extend", "write", "writelines", "writerow")
+_REPORT = re.compile(
+    r"err|fail|missing|skip|log|warn|problem|issue|stderr|stdout|bar", re.IGNORECASE
+)
 _SORTERS = ("sorted", "natsorted", "sort", "argsort", "os_sorted", "humansorted", "sort_values")
 
 
@@ -51,9 +56,13 @@ def is_sorted_later(module: Module, node: ast.AST) -> bool:
 
 def grows_list(loop: ast.AST) -> bool:
     """Whether a loop appends, yields or writes: keeps the order in which it runs."""
-    return has_method(loop, "append", "extend", "write", "writelines", "writerow") or any(
-        isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(loop)
-    )
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in _GROWING and not _REPORT.search(last_part(node.func.value)):
+                return True
+    return False
 
 
 def _test_nodes(statement: ast.If | ast.While) -> list[ast.AST]:

@@ -219,11 +219,9 @@ class Module:
             if isinstance(node, ast.Assign):
                 aliases.append((scope, node))
             inner = node if isinstance(node, SCOPES) else scope
-            for child in reversed(list(ast.iter_child_nodes(node))):
-                # Contexts and operators are shared by all nodes: they have no parent of their own.
-                if not isinstance(child, ast.expr_context | ast.operator):
-                    self._parents[child] = node
-                    stack.append((child, inner))
+            for child in _children(node):
+                self._parents[child] = node
+                stack.append((child, inner))
         for scope, assign in aliases:
             self._alias(scope, assign)
 
@@ -239,6 +237,23 @@ def _parse(text: str) -> ast.Module:
     with warnings.catch_warnings():  # an invalid escape in their file is no concern of ours
         warnings.simplefilter("ignore")
         return ast.parse(text)
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly below, last first.
+
+    Contexts and operators are left out: they are shared by all nodes and have no parent of their own.
+    """
+    found: list[ast.AST] = []
+    for field in reversed(node._fields):
+        if field in ("ctx", "op", "ops"):
+            continue
+        value = getattr(node, field, None)
+        if isinstance(value, ast.AST):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [item for item in reversed(value) if isinstance(item, ast.AST)]
+    return found
 
 
 def _grouped(pairs: Iterable[tuple[str, N]]) -> dict[str, list[N]]:

@@ -10,6 +10,7 @@ from reproseed.lint.seeding import GENERATORS, GLOBAL_SEEDS
 from reproseed.lint.source import Module
 
 _CHANGES = frozenset(("seed", "epoch", "base_seed", "entropy"))
+_USUAL_NAMES = frozenset(("worker_init_fn", "worker_init", "seed_worker"))
 
 
 def worker_functions(module: Module, project: Project) -> Iterator[Function | ast.Lambda]:
@@ -17,13 +18,15 @@ def worker_functions(module: Module, project: Project) -> Iterator[Function | as
     named = set()
     for other, keyword in project.keywords("worker_init_fn"):
         value = keyword.value
+        if isinstance(value, ast.IfExp):  # `init if workers else None`
+            value = value.body
         if isinstance(value, ast.Call) and other.resolve(value.func) == "functools.partial":
             value = value.args[0]
         if isinstance(value, ast.Lambda) and other is module:
             yield value
         named.add(last_part(value))
     for function in module.functions():
-        if function.name in named or function.name in ("worker_init_fn", "_worker_init_fn"):
+        if function.name in named or function.name.strip("_") in _USUAL_NAMES:
             yield function
 
 

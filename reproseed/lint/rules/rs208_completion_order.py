@@ -12,10 +12,12 @@ from reproseed.lint.flow import enclosing_calls
 from reproseed.lint.ordering import grows_list, is_sorted_later, order_is_lost
 from reproseed.lint.project import Project
 from reproseed.lint.source import Module
+from reproseed.lint.training import DATA_LIBRARIES
 
 LEVEL = "W"
 BAD = (
     """
+import torch
 from concurrent.futures import as_completed
 
 def load(futures):
@@ -25,12 +27,15 @@ def load(futures):
     return samples
 """,
     """
+import numpy as np
+
 def load(pool, files):
     return list(pool.imap_unordered(read, files))
 """,
 )
 GOOD = (
     """
+import torch
 from concurrent.futures import as_completed
 
 def load(futures):
@@ -40,6 +45,8 @@ def load(futures):
     return samples
 """,
     """
+import numpy as np
+
 def load(pool, files):
     return sorted(pool.imap_unordered(read, files))
 """,
@@ -54,9 +61,13 @@ _KEEPERS = (
     "torch.cat",
 )
 
+_WITH_DATA = DATA_LIBRARIES | {"numpy", "pandas", "sklearn"}
+
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find completion order that goes into a list, a file or a generator."""
+    if not project.imports & _WITH_DATA:
+        return
     names = ("concurrent.futures.as_completed", "asyncio.as_completed")
     for call in [*module.calls(*names), *module.methods("imap_unordered")]:
         if order_is_lost(module, call) or is_sorted_later(module, call):

@@ -1,5 +1,7 @@
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
+import torch
+
 
 def load_all(paths, read):
     images = []
@@ -7,4 +9,4 @@ def load_all(paths, read):
         futures = [pool.submit(read, p) for p in paths]
         for future in as_completed(futures):  # expect: RS208
             images.append(future.result())
-    return images
+    return torch.stack(images)

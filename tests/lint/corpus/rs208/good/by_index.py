@@ -1,5 +1,7 @@
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
+import torch
+
 
 def load_all(paths, read):
     images = [None] * len(paths)
@@ -7,4 +9,4 @@ def load_all(paths, read):
         futures = {pool.submit(read, p): i for i, p in enumerate(paths)}
         for future in as_completed(futures):
             images[futures[future]] = future.result()
-    return images
+    return torch.stack(images)
