@@ -53,13 +53,15 @@ ENTROPY = frozenset(
 
 _RNG_NAME = re.compile(r"(^|[._])(rng|gen|generator|g|random_state|prng)$", re.IGNORECASE)
 _ENTRY_NAME = re.compile(
-    r"^(main\w*|run|cli|app|setup\w*|init_\w+|worker|test\w*|\w*seed\w*|\w*determin\w*|\w*reprod\w*)$"
-    r"|^_?(fix|set|init|reset|control)_rand\w*$|_main$|_worker$",
+    r"^(main\w*|run|cli|app|objective|setup\w*|init_\w+|\w*worker\w*|test\w*|\w*seed\w*|\w*determin\w*|\w*reprod\w*)$"
+    r"|^_?(fix|set|init|reset|control)_rand\w*$|_main$",
     re.IGNORECASE,
 )
 _ENTRY_DECORATOR = re.compile(r"\b(main|command|record|fixture|hydra|app|cli)\b")
 _TEST_FILE = re.compile(r"(^|/)(test_[^/]*|conftest|[^/]*_test)\.py$")
-_STARTERS = frozenset(("spawn", "Process", "launch", "start_processes", "run", "notebook_launcher"))
+_STARTERS = frozenset(
+    ("spawn", "Process", "launch", "start_processes", "run", "notebook_launcher", "TorchTrainer")
+)
 _HELPERS = ("set_seed", "seed_everything", "seed_all", "set_random_seed")
 _STATE_BACK = frozenset(("set_rng_state", "set_rng_state_all", "setstate", "set_state"))
 
@@ -158,17 +160,18 @@ def _started_at_module_level(module: Module, project: Project, function: Functio
 def isolated(module: Module, node: ast.AST) -> bool:
     """Whether what a reseed changes is put back: by ``fork_rng``, by a scope, or by hand."""
     for above in module.ancestors(node):
-        if isinstance(above, ast.With | ast.AsyncWith):
-            for item in above.items:
-                call = item.context_expr
-                name = module.resolve(call.func) if isinstance(call, ast.Call) else ""
-                if name in ("torch.random.fork_rng", "reproseed.preserved") or "fork" in last_part(
-                    call.func if isinstance(call, ast.Call) else call
-                ):
-                    return True
+        if isinstance(above, ast.With | ast.AsyncWith) and any(
+            _puts_back(module, item.context_expr) for item in above.items
+        ):
+            return True
         if isinstance(above, FUNCTIONS):
             return any(last_part(c.func) in _STATE_BACK for c, _ in calls_in(module, above))
     return False
+
+
+def _puts_back(module: Module, context: ast.expr) -> bool:
+    called = context.func if isinstance(context, ast.Call) else context
+    return module.resolve(called) == "reproseed.preserved" or "fork" in last_part(called)
 
 
 def registered(module: Module, project: Project, name: str) -> bool:

@@ -242,7 +242,7 @@ def _parse(text: str) -> ast.Module:
 def _children(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below, last first.
 
-    Contexts and operators are left out: they are shared by all nodes and have no parent of their own.
+    Contexts and operators are left out: all nodes share them, so they have no parent of their own.
     """
     found: list[ast.AST] = []
     for field in reversed(node._fields):

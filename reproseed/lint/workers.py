@@ -15,19 +15,24 @@ _USUAL_NAMES = frozenset(("worker_init_fn", "worker_init", "seed_worker"))
 
 def worker_functions(module: Module, project: Project) -> Iterator[Function | ast.Lambda]:
     """Functions of this file that any file's loader gets as ``worker_init_fn``, or are named so."""
-    named = set()
-    for other, keyword in project.keywords("worker_init_fn"):
+    for other, handed in _handed(project):
+        if isinstance(handed, ast.Lambda) and other is module:
+            yield handed
+    named = {last_part(handed) for _, handed in _handed(project)} | _USUAL_NAMES
+    for function in module.functions():
+        if function.name in named or function.name.strip("_") in named:
+            yield function
+
+
+def _handed(project: Project) -> Iterator[tuple[Module, ast.expr]]:
+    """What loaders get as ``worker_init_fn``: functions, also partial or conditional ones."""
+    for module, keyword in project.keywords("worker_init_fn"):
         value = keyword.value
         if isinstance(value, ast.IfExp):  # `init if workers else None`
             value = value.body
-        if isinstance(value, ast.Call) and other.resolve(value.func) == "functools.partial":
+        if isinstance(value, ast.Call) and module.resolve(value.func) == "functools.partial":
             value = value.args[0]
-        if isinstance(value, ast.Lambda) and other is module:
-            yield value
-        named.add(last_part(value))
-    for function in module.functions():
-        if function.name in named or function.name.strip("_") in _USUAL_NAMES:
-            yield function
+        yield module, value
 
 
 def seeds_in(module: Module, function: ast.AST) -> Iterator[tuple[ast.Call, ast.expr]]:
@@ -72,4 +77,8 @@ def changes_by_epoch(module: Module, seed: ast.expr) -> bool:
 
 
 def _is_worker_info(module: Module, node: ast.Attribute) -> bool:
+    if isinstance(node.value, ast.Name):
+        made = module.values(node.value)
+        if any(isinstance(m, ast.Call) and last_part(m.func) == "get_worker_info" for m in made):
+            return True
     return "info" in last_part(node.value) or "worker" in last_part(node.value)

@@ -1,4 +1,4 @@
-"""No finding in 50 modules of installed libraries, most of which seed, draw, split, load or compile.
+"""No finding in 50 modules of installed libraries, most of which seed, draw, split or load.
 
 Each finding that a candidate had was looked at. Left out for a true one: ``torch._lobpcg`` (a
 generator that nobody seeds), ``hypothesis.strategies._internal.random`` (one that all callers
@@ -14,7 +14,7 @@ import pytest
 
 from reproseed.lint import lint_paths
 
-MODULES = """
+_NAMES = """
 torch.random torch.cuda.random torch.mps torch.xpu.random torch.serialization torch.functional
 torch.utils.data.sampler torch.utils.data.dataloader torch.utils.data.distributed
 torch.utils.data.dataset torch.utils.data._utils.worker torch.utils.data._utils.fetch
@@ -30,7 +30,8 @@ sklearn.neural_network._multilayer_perceptron sklearn.linear_model._stochastic_g
 sklearn.datasets._base sklearn.datasets._samples_generator sklearn.feature_extraction.text
 scipy.stats._qmc scipy.stats._distn_infrastructure scipy.optimize._differentialevolution
 hypothesis.internal.entropy hypothesis.core joblib.parallel
-""".split()
+"""
+MODULES = _NAMES.split()
 
 
 def _file(name: str) -> pathlib.Path | None:

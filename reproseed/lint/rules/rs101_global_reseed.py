@@ -12,10 +12,10 @@ import ast
 from collections.abc import Iterator
 
 from reproseed.lint.flow import argument, is_none
-from reproseed.lint.names import FUNCTIONS
 from reproseed.lint.project import Project, last_part
 from reproseed.lint.seeding import at_entry_point, global_seeds, in_test_file, isolated
 from reproseed.lint.source import Module
+from reproseed.lint.workers import worker_functions
 
 LEVEL = "W"
 BAD = (
@@ -56,33 +56,20 @@ def preview(model):
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find reseeds that are neither at the entry point nor undone."""
+    exempt = {*worker_functions(module, project), *_registered(module)}
     for call in global_seeds(module):
         if is_none(argument(call, 0, "seed", "a")) or isolated(module, call):
             continue
-        if _for_workers(module, project, call) or (in_test_file(module)):
+        if in_test_file(module) or not exempt.isdisjoint(module.ancestors(call)):
             continue
         if project.uses_reproseed or not at_entry_point(module, project, call):
             yield call
 
 
-def _for_workers(module: Module, project: Project, call: ast.Call) -> bool:
-    """Whether the call is in a function handed to loaders or to ``register_generator``."""
-    around = [a for a in module.ancestors(call) if isinstance(a, (*FUNCTIONS, ast.Lambda))]
-    for function in around:
-        if isinstance(function, FUNCTIONS) and "worker" in function.name:
-            return True
-        parent = module.parent(function)
-        if isinstance(parent, ast.keyword) and parent.arg == "worker_init_fn":
-            return True
-        if isinstance(parent, ast.Call) and last_part(parent.func) == "register_generator":
-            return True
-        if isinstance(function, FUNCTIONS) and function.name in _handed(project):
-            return True
-    return False
-
-
-def _handed(project: Project) -> set[str]:
-    """Names of functions given to loaders as ``worker_init_fn`` or registered."""
-    names = {last_part(keyword.value) for _, keyword in project.keywords("worker_init_fn")}
-    registered = project.methods("register_generator")
-    return names | {last_part(a) for _, c in registered for a in c.args}
+def _registered(module: Module) -> Iterator[ast.AST]:
+    """Functions and lambdas that are registered, so that scopes call them with a seed."""
+    handed = [a for c in module.methods("register_generator") for a in c.args]
+    handed += [a for c in module.calls("reproseed.register_generator") for a in c.args]
+    names = {last_part(a) for a in handed}
+    yield from handed
+    yield from (f for f in module.functions() if f.name in names)

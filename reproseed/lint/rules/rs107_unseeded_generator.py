@@ -102,6 +102,16 @@ def _is_fallback(module: Module, call: ast.Call) -> bool:
     return False
 
 
+def _is_handed_to_seeder(module: Module, name: str) -> bool:
+    """Whether a function with a name about seeds gets the generator, as ``seed_all(g, 3)`` does."""
+    return any(
+        last_part(given) == name
+        for call in module.nodes(ast.Call)
+        if "seed" in last_part(call.func)
+        for given in call.args
+    )
+
+
 def _is_seeded_later(module: Module, project: Project, call: ast.Call) -> bool:
     parent = module.parent(call)
     if isinstance(parent, ast.Call) and last_part(parent.func) == "register_generator":
@@ -110,7 +120,7 @@ def _is_seeded_later(module: Module, project: Project, call: ast.Call) -> bool:
     last = name.rpartition(".")[2]
     if not last or name == "generator=":
         return False
-    if registered(module, project, last):
+    if registered(module, project, last) or _is_handed_to_seeder(module, last):
         return True
     return any(
         isinstance(c.func, ast.Attribute) and last_part(c.func.value) == last
