@@ -4,7 +4,7 @@ Uses the standard library's ``ast`` alone: never imports or executes what it rea
 neither torch nor NumPy. ``python -m reproseed.lint PATH...`` is the command.
 """
 
-from reproseed.lint.command import main, run_lint
+from reproseed.lint.command import explain, main, run_lint
 from reproseed.lint.engine import LintUsageError, RuleCrashError, lint_paths, lint_source
 from reproseed.lint.findings import Finding, Level
 from reproseed.lint.output import format_github, format_json, format_sarif, format_text
@@ -17,6 +17,7 @@ __all__ = [
     "Rule",
     "RuleCrashError",
     "all_rules",
+    "explain",
     "format_github",
     "format_json",
     "format_sarif",

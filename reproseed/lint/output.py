@@ -18,16 +18,22 @@ _GITHUB_LEVEL: dict[Level, str] = {"E": "error", "W": "warning", "I": "notice"}
 
 
 def format_text(findings: Sequence[Finding]) -> str:
-    r"""One ``file:line:column: code level message`` a line, then a count; nothing if there is none.
+    """One ``file:line:column: code level message`` a line, then a count; nothing if there is none.
 
-    >>> format_text([Finding("a.py", 3, 1, 3, 9, "RS106", "E", "From the OS.", "random.seed()")])
-    'a.py:3:1: RS106 E From the OS. [random.seed()]\n1 finding in 1 file.\n'
+    >>> finding = Finding("a.py", 3, 1, 3, 9, "RS106", "E", "From the OS.", "random.seed()")
+    >>> print(format_text([finding]), end="")
+    a.py:3:1: RS106 E From the OS. [random.seed()]
+    1 finding in 1 file. --explain RS106 says why, and what to write instead.
     """
     if not findings:
         return ""
     lines = [f"{f.path}:{f.line}:{f.column}: {f.code} {f.level} {f.message}" for f in findings]
     files = len({f.path for f in findings})
-    lines.append(f"{_count(len(findings), 'finding')} in {_count(files, 'file')}.")
+    total = f"{_count(len(findings), 'finding')} in {_count(files, 'file')}."
+    explained = {rule.code for rule in all_rules()}
+    for code in [f.code for f in findings if f.code in explained][:1]:
+        total += f" --explain {code} says why, and what to write instead."
+    lines.append(total)
     return "\n".join(lines) + "\n"
 
 

@@ -28,7 +28,8 @@ def test_findings_are_1_and_reported(project, capsys):
     assert run_lint(["."]) == 1
     assert capsys.readouterr().out == (
         "bad.py:2:1: RS106 E A generator is seeded from the operating system's entropy. "
-        "[random.seed()]\n1 finding in 1 file.\n"
+        "[random.seed()]\n1 finding in 1 file. "
+        "--explain RS106 says why, and what to write instead.\n"
     )
 
 

@@ -1,8 +1,8 @@
 """Loader workers are seeded from their number alone.
 
-Workers are started anew for every epoch, so each epoch repeats the augmentation of the first.
-(NumPy's state in a forked worker is the parent's, the same in every epoch, so adding it does not
-help.) Pass worker_init_fn=rs.data.seed_worker, or use rs.data.seeded_loader(...).
+Workers are started anew for every epoch, so each epoch repeats the augmentation of the first. The
+first word of NumPy's state does not help: in a worker it is 2147483648, always. Pass
+worker_init_fn=rs.data.seed_worker, or use rs.data.seeded_loader(...).
 """
 
 import ast
