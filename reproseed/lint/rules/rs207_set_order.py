@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from reproseed.lint.flow import names_in
+from reproseed.lint.flow import expand, is_literal, is_text, names_in
 from reproseed.lint.ordering import is_sorted_later, order_is_lost
 from reproseed.lint.project import Project, last_part
 from reproseed.lint.source import Module
@@ -55,6 +55,9 @@ _KEEPS_ORDER = (
     "numpy.asarray",
 )
 
+_SET_METHODS = ("union", "difference", "intersection", "symmetric_difference")
+_SET_OPERATORS = (ast.Sub, ast.BitOr, ast.BitAnd, ast.BitXor)
+
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find sets that are numbered, or made a list under a name of data."""
@@ -69,36 +72,29 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
             yield call
 
 
-def _is_set(module: Module, node: ast.expr) -> bool:
+def _is_set(module: Module, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
     if isinstance(node, ast.Set | ast.SetComp):
         return True
     if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr in (
-            "union",
-            "difference",
-            "intersection",
-        ):
-            return _is_set(module, node.func.value)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _SET_METHODS:
+            return _is_set(module, node.func.value, seen)
         return module.resolve(node.func) in ("builtins.set", "builtins.frozenset")
-    if isinstance(node, ast.BinOp) and isinstance(
-        node.op, ast.Sub | ast.BitOr | ast.BitAnd | ast.BitXor
-    ):
-        return _is_set(module, node.left) or _is_set(module, node.right)
-    if isinstance(node, ast.Name):
-        values = module.values(node)
-        return bool(values) and all(
-            not isinstance(v, ast.Name | ast.BinOp) and _is_set(module, v) for v in values
-        )
-    return False
+    if isinstance(node, ast.BinOp) and isinstance(node.op, _SET_OPERATORS):
+        return _is_set(module, node.left, seen) or _is_set(module, node.right, seen)
+    if not isinstance(node, ast.Name) or node.id in seen:
+        return False
+    # `s = s.union(t)` says nothing of what `s` was before.
+    values = [v for v in module.values(node) if node.id not in names_in(v)]
+    return bool(values) and all(_is_set(module, v, seen | {node.id}) for v in values)
 
 
 def _of_numbers(module: Module, node: ast.expr) -> bool:
     """Whether the members are surely integers, whose hash is their value."""
-    for n in ast.walk(node):
+    for n in expand(module, node):
         if isinstance(n, ast.Call) and module.resolve(n.func) in ("builtins.range", "builtins.int"):
             return True
-        if isinstance(n, ast.Constant) and isinstance(n.value, int):
-            return isinstance(node, ast.Set)
+        if isinstance(n, ast.Set) and all(is_literal(e) and not is_text(module, e) for e in n.elts):
+            return True
     return any(_NUMBERS.search(name) for name in names_in(node))
 
 
