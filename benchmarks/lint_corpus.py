@@ -58,9 +58,7 @@ def expected(case: Case) -> collections.Counter[tuple[str, int, str]]:
 def found(case: Case) -> collections.Counter[tuple[str, int, str]]:
     """What the linter finds in a case at all levels."""
     findings = lint_paths([case.path], level="I")
-    return collections.Counter(
-        (pathlib.Path(f.path).relative_to(CORPUS).as_posix(), f.line, f.code) for f in findings
-    )
+    return collections.Counter((pathlib.Path(f.path).relative_to(CORPUS).as_posix(), f.line, f.code) for f in findings)
 
 
 @dataclasses.dataclass
@@ -125,10 +123,7 @@ def _marks(case: Case) -> Iterator[tuple[str, int, str]]:
 
 def _row(name: str, score: Score) -> str:
     faults = score.hits + len(score.missed)
-    return (
-        f"{name:6} {faults:6} {score.hits:5} {len(score.false):5} "
-        f"{score.precision:9.3f} {score.recall:7.3f}"
-    )
+    return f"{name:6} {faults:6} {score.hits:5} {len(score.false):5} {score.precision:9.3f} {score.recall:7.3f}"
 
 
 if __name__ == "__main__":

@@ -100,21 +100,13 @@ def _parser() -> argparse.ArgumentParser:
         description="Find what keeps a training script from being reproducible, by reading.",
         epilog="Exit codes: 0 clean, 1 findings, 2 wrong use, 3 internal error.",
     )
-    parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="files and folders, linted as one project"
-    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders, linted as one project")
     parser.add_argument("--select", type=_codes, help="only these codes or prefixes: RS1,RS203")
     parser.add_argument("--ignore", type=_codes, help="not these codes or prefixes")
-    parser.add_argument(
-        "--level", choices=("E", "W", "I"), default="W", help="least grave level shown (default W)"
-    )
-    parser.add_argument(
-        "--exclude", action="append", default=[], metavar="GLOB", help="leave out; may be repeated"
-    )
+    parser.add_argument("--level", choices=("E", "W", "I"), default="W", help="least grave level shown (default W)")
+    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="leave out; may be repeated")
     parser.add_argument("--format", choices=tuple(FORMATS), default="text", help="default text")
-    parser.add_argument(
-        "--explain", metavar="CODE", help="print why a rule is there and what to write"
-    )
+    parser.add_argument("--explain", metavar="CODE", help="print why a rule is there and what to write")
     parser.add_argument("--list-rules", action="store_true", help="print all rules")
     return parser
 

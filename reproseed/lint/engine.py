@@ -12,6 +12,7 @@ import os
 import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 
+from reproseed.errors import ReproseedError
 from reproseed.lint.files import python_files
 from reproseed.lint.findings import Finding, Level
 from reproseed.lint.project import Project
@@ -23,11 +24,11 @@ UNPARSABLE = "RS002"
 _DETAIL = 80
 
 
-class LintUsageError(ValueError):
+class LintUsageError(ReproseedError, ValueError):
     """The linter was asked for something that does not exist."""
 
 
-class RuleCrashError(RuntimeError):
+class RuleCrashError(ReproseedError, RuntimeError):
     """A rule failed on a file: a fault of the linter, not of the file."""
 
 
@@ -106,9 +107,7 @@ def lint_module(module: Module) -> list[Finding]:
     return sorted(_run(rules, Project([module])))
 
 
-def chosen_rules(
-    select: Sequence[str] | None, ignore: Sequence[str] | None, level: Level
-) -> list[Rule]:
+def chosen_rules(select: Sequence[str] | None, ignore: Sequence[str] | None, level: Level) -> list[Rule]:
     """The rules that a choice of codes and a level leave.
 
     Raises:
@@ -119,9 +118,7 @@ def chosen_rules(
     codes = [rule.code for rule in all_rules()]
     for wanted in (*(select or ()), *(ignore or ())):
         if not wanted or not any(code.startswith(wanted) for code in codes):
-            raise LintUsageError(
-                f"{wanted!r} is no rule and no prefix of one; rules are {codes[0]} to {codes[-1]}."
-            )
+            raise LintUsageError(f"{wanted!r} is no rule and no prefix of one; rules are {codes[0]} to {codes[-1]}.")
     return [
         rule
         for rule in all_rules()
@@ -147,11 +144,7 @@ def _run(rules: Iterable[Rule], project: Project) -> Iterator[Finding]:
     for module in project.modules:
         found = {f for rule in rules for f in _apply(rule, module, project)}
         superseded = {
-            (code, f.line, f.column)
-            for rule in rules
-            for f in found
-            if f.code == rule.code
-            for code in rule.supersedes
+            (code, f.line, f.column) for rule in rules for f in found if f.code == rule.code for code in rule.supersedes
         }
         for finding in found:
             silenced = module.suppressions.silence(finding.code, finding.line, finding.end_line)
@@ -228,8 +221,6 @@ def _parse(name: str, text: str) -> Module | Finding:
         return _trouble(name, UNPARSABLE, "This file is not Python that parses.", why)
 
 
-def _trouble(
-    path: str, code: str, summary: str, why: str, line: int | None = 1, column: int | None = 1
-) -> Finding:
+def _trouble(path: str, code: str, summary: str, why: str, line: int | None = 1, column: int | None = 1) -> Finding:
     line, column = max(line or 1, 1), max(column or 1, 1)
     return Finding(path, line, column, line, column, code, "E", summary, why)

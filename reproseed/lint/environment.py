@@ -9,10 +9,7 @@ from reproseed.lint.source import Module
 def settings(module: Module, variable: str) -> Iterator[tuple[ast.AST, ast.expr | None]]:
     """Places that set an environment variable, each with the value if it can be read."""
     for subscript in module.nodes(ast.Subscript):
-        if (
-            not isinstance(subscript.ctx, ast.Store)
-            or module.resolve(subscript.value) != "os.environ"
-        ):
+        if not isinstance(subscript.ctx, ast.Store) or module.resolve(subscript.value) != "os.environ":
             continue
         if isinstance(subscript.slice, ast.Constant) and subscript.slice.value == variable:
             statement = module.statement(subscript)

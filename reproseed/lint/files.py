@@ -4,14 +4,10 @@ import fnmatch
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-_NOT_OURS = frozenset(
-    ("__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv", "wandb")
-)
+_NOT_OURS = frozenset(("__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv", "wandb"))
 
 
-def python_files(
-    paths: Iterable[str | os.PathLike[str]], exclude: Sequence[str] = ()
-) -> Iterator[str]:
+def python_files(paths: Iterable[str | os.PathLike[str]], exclude: Sequence[str] = ()) -> Iterator[str]:
     """Yield every file once, in the order of the arguments and sorted within a folder.
 
     Left out: hidden folders, virtual environments (known by name or by their ``pyvenv.cfg``), build
@@ -32,11 +28,7 @@ def python_files(
 
 def _below(folder: str, exclude: Sequence[str]) -> Iterator[str]:
     for here, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not _skipped(here, name) and not _excluded(here, name, exclude)
-        )
+        folders[:] = sorted(name for name in folders if not _skipped(here, name) and not _excluded(here, name, exclude))
         for name in sorted(files):
             if name.endswith(".py") and not _excluded(here, name, exclude):
                 yield os.path.normpath(os.path.join(here, name))
@@ -53,7 +45,4 @@ def _skipped(here: str, name: str) -> bool:
 
 def _excluded(here: str, name: str, patterns: Sequence[str]) -> bool:
     path = os.path.normpath(os.path.join(here, name)).replace(os.sep, "/")
-    return any(
-        fnmatch.fnmatch(name, pattern) or fnmatch.fnmatch(path, pattern.rstrip("/"))
-        for pattern in patterns
-    )
+    return any(fnmatch.fnmatch(name, pattern) or fnmatch.fnmatch(path, pattern.rstrip("/")) for pattern in patterns)

@@ -6,12 +6,8 @@ from collections.abc import Iterator
 
 from reproseed.lint.source import Module
 
-_TEXT_NAME = re.compile(
-    r"(^|_)(name|path|file|filename|key|text|word|token|title|url|string|str|uid)s?$"
-)
-_PURE = frozenset(
-    ("builtins.int", "builtins.abs", "builtins.str", "builtins.float", "builtins.hash")
-)
+_TEXT_NAME = re.compile(r"(^|_)(name|path|file|filename|key|text|word|token|title|url|string|str|uid)s?$")
+_PURE = frozenset(("builtins.int", "builtins.abs", "builtins.str", "builtins.float", "builtins.hash"))
 
 
 def argument(call: ast.Call, position: int | None, *keywords: str) -> ast.expr | None:
@@ -27,9 +23,7 @@ def argument(call: ast.Call, position: int | None, *keywords: str) -> ast.expr |
 
 def unpacks(call: ast.Call) -> bool:
     """Whether a call has ``*args`` or ``**kwargs``, so that what it is given is not known."""
-    return any(isinstance(a, ast.Starred) for a in call.args) or any(
-        k.arg is None for k in call.keywords
-    )
+    return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
 
 
 def is_literal(expression: ast.AST | None, *values: object) -> bool:
@@ -64,11 +58,7 @@ def expand(module: Module, expression: ast.AST) -> Iterator[ast.AST]:
     while waiting:
         for node in ast.walk(waiting.pop()):
             yield node
-            if (
-                isinstance(node, ast.Name)
-                and node.id not in seen
-                and not _taken_apart(module, node)
-            ):
+            if isinstance(node, ast.Name) and node.id not in seen and not _taken_apart(module, node):
                 seen.add(node.id)
                 waiting.extend(module.values(node))
 
@@ -86,9 +76,7 @@ def names_in(node: ast.AST) -> set[str]:
 def stored_in(node: ast.AST) -> set[str]:
     """Names and dotted attributes that a statement and its body assign."""
     return {
-        text_of(n)
-        for n in ast.walk(node)
-        if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Store)
+        text_of(n) for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Store)
     }
 
 
@@ -102,8 +90,7 @@ def calls_in(module: Module, node: ast.AST) -> Iterator[tuple[ast.Call, str]]:
 def has_method(node: ast.AST, *names: str) -> bool:
     """Whether a method of one of these names is called below a node."""
     return any(
-        isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in names
-        for n in ast.walk(node)
+        isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in names for n in ast.walk(node)
     )
 
 
@@ -148,9 +135,7 @@ def enclosing_calls(module: Module, node: ast.AST) -> Iterator[tuple[ast.Call, s
 
 def is_text(module: Module, node: ast.expr) -> bool:
     """Whether an expression is a string, as far as its form and its name tell."""
-    if isinstance(node, ast.JoinedStr) or (
-        isinstance(node, ast.Constant) and isinstance(node.value, str)
-    ):
+    if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
         return True
     if isinstance(node, ast.Tuple):
         return any(is_text(module, part) for part in node.elts)
@@ -163,15 +148,11 @@ def is_text(module: Module, node: ast.expr) -> bool:
             "format",
         )
     if isinstance(node, ast.Subscript):
-        return isinstance(node.slice, ast.Constant) and bool(
-            _TEXT_NAME.search(str(node.slice.value))
-        )
+        return isinstance(node.slice, ast.Constant) and bool(_TEXT_NAME.search(str(node.slice.value)))
     if isinstance(node, ast.BinOp):
         return is_text(module, node.left) or is_text(module, node.right)
     return bool(_TEXT_NAME.search(_last(node).lower())) or _last(node) == "stem"
 
 
 def _last(node: ast.AST) -> str:
-    return text_of(node).rpartition(".")[2] or (
-        node.attr if isinstance(node, ast.Attribute) else ""
-    )
+    return text_of(node).rpartition(".")[2] or (node.attr if isinstance(node, ast.Attribute) else "")

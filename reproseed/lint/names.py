@@ -107,10 +107,7 @@ class Names:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 self._assign(scope, target, node.value)
-        elif (
-            isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr)
-            and node.value is not None
-        ):
+        elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
             self._assign(scope, node.target, node.value)
         elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
             self._assign(scope, node.target, node.iter)

@@ -9,8 +9,7 @@ from reproseed.lint.source import Module
 
 # Results of these do not depend on the order of what they are given.
 _ORDERLESS = frozenset(
-    f"builtins.{name}"
-    for name in ("sorted", "set", "frozenset", "len", "any", "all", "max", "min", "sum", "bool")
+    f"builtins.{name}" for name in ("sorted", "set", "frozenset", "len", "any", "all", "max", "min", "sum", "bool")
 ) | {"collections.Counter", "natsort.natsorted", "numpy.sort", "numpy.unique", "natsort.os_sorted"}
 _GROWING = ("append", "extend", "write", "writelines", "writerow")
 _REPORT = re.compile(r"err|fail|missing|skip|log|warn|problem|issue|stdout|bar", re.IGNORECASE)
@@ -24,8 +23,7 @@ def order_is_lost(module: Module, node: ast.AST) -> bool:
             return True
     for above in module.ancestors(node):
         if isinstance(above, ast.SetComp) or (
-            isinstance(above, ast.Compare)
-            and any(isinstance(o, ast.In | ast.NotIn) for o in above.ops)
+            isinstance(above, ast.Compare) and any(isinstance(o, ast.In | ast.NotIn) for o in above.ops)
         ):
             return True
         if isinstance(above, ast.If | ast.While) and node in _test_nodes(above):

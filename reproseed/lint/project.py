@@ -14,8 +14,7 @@ from reproseed.lint.names import Function
 from reproseed.lint.source import Module
 
 _SCOPE_NAMES = frozenset(
-    f"reproseed.{name}"
-    for name in ("init", "seeded", "seeded_epoch", "reseed", "epochs", "steps", "Seeder")
+    f"reproseed.{name}" for name in ("init", "seeded", "seeded_epoch", "reseed", "epochs", "steps", "Seeder")
 )
 
 
@@ -69,9 +68,7 @@ class Project:
     def _gather(self, question: str, name: str) -> list[tuple[Module, Any]]:
         if (question, name) not in self._answers:
             self._answers[question, name] = [
-                (module, node)
-                for module in self.modules
-                for node in getattr(module, question)(name)
+                (module, node) for module in self.modules for node in getattr(module, question)(name)
             ]
         return self._answers[question, name]
 
@@ -82,9 +79,7 @@ class Project:
         found = here or self._functions.get(name, [])
         return found[0] if len(found) == 1 else None
 
-    def class_named(
-        self, module: Module, node: ast.expr | None
-    ) -> tuple[Module, ast.ClassDef] | None:
+    def class_named(self, module: Module, node: ast.expr | None) -> tuple[Module, ast.ClassDef] | None:
         """The class that a name refers to, found as ``function`` finds one."""
         name = last_part(node)
         here = [c for c in self._classes.get(name, ()) if c[0] is module]

@@ -26,9 +26,7 @@ GLOBAL_SEEDS = frozenset(
         "accelerate.utils.set_seed",
     )
 )
-GENERATORS = frozenset(
-    ("numpy.random.default_rng", "numpy.random.RandomState", "random.Random", "torch.Generator")
-)
+GENERATORS = frozenset(("numpy.random.default_rng", "numpy.random.RandomState", "random.Random", "torch.Generator"))
 SEED_KEYWORDS = ("seed", "x", "a", "new_seed", "random_state", "master_seed")
 ENTROPY = frozenset(
     (
@@ -59,9 +57,7 @@ _ENTRY_NAME = re.compile(
 )
 _ENTRY_DECORATOR = re.compile(r"\b(main|command|record|fixture|hydra|app|cli)\b")
 _TEST_FILE = re.compile(r"(^|/)(test_[^/]*|conftest|[^/]*_test)\.py$")
-_STARTERS = frozenset(
-    ("spawn", "Process", "launch", "start_processes", "run", "notebook_launcher", "TorchTrainer")
-)
+_STARTERS = frozenset(("spawn", "Process", "launch", "start_processes", "run", "notebook_launcher", "TorchTrainer"))
 _HELPERS = ("set_seed", "seed_everything", "seed_all", "set_random_seed")
 _STATE_BACK = frozenset(("set_rng_state", "set_rng_state_all", "setstate", "set_state"))
 
@@ -74,8 +70,7 @@ def global_seeds(module: Module) -> Iterator[ast.Call]:
 def looks_like_generator(module: Module, node: ast.expr) -> bool:
     """Whether an object is a generator by what it was assigned or by its name."""
     if isinstance(node, ast.Name) and any(
-        isinstance(v, ast.Call) and module.resolve(v.func) in GENERATORS
-        for v in module.values(node)
+        isinstance(v, ast.Call) and module.resolve(v.func) in GENERATORS for v in module.values(node)
     ):
         return True
     if isinstance(node, ast.Call):
@@ -90,9 +85,7 @@ def seeded_with(module: Module) -> Iterator[tuple[ast.Call, ast.expr]]:
     takers += [
         c
         for c in module.methods("seed")
-        if isinstance(c.func, ast.Attribute)
-        and c not in takers
-        and looks_like_generator(module, c.func.value)
+        if isinstance(c.func, ast.Attribute) and c not in takers and looks_like_generator(module, c.func.value)
     ]
     takers += module.calls("reproseed.init", "reproseed.seeded", "reproseed.Seeder")
     takers += [c for c in module.calls_named(*_HELPERS) if c not in takers]
@@ -139,9 +132,7 @@ def at_entry_point(module: Module, project: Project, node: ast.AST) -> bool:
 
 def _is_test_class(module: Module, function: Function) -> bool:
     owner = module.owner(function)
-    return owner is not None and (
-        "Test" in owner.name or function.name in ("setUp", "setup_method")
-    )
+    return owner is not None and ("Test" in owner.name or function.name in ("setUp", "setup_method"))
 
 
 def _started_at_module_level(module: Module, project: Project, function: Function) -> bool:
@@ -182,9 +173,6 @@ def registered(module: Module, project: Project, name: str) -> bool:
         if any(last_part(n) == name for a in call.args for n in ast.walk(a)):
             return True
     for _, call in project.methods("register_generator"):
-        if (
-            any(last_part(a) == name for a in call.args)
-            or argument(call, None, "within") is not None
-        ):
+        if any(last_part(a) == name for a in call.args) or argument(call, None, "within") is not None:
             return True
     return "reproseed.sources.find_generators" in project.called

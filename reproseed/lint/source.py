@@ -112,9 +112,7 @@ class Module:
             if isinstance(above, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
                 break
             # The iterable of a `for` is evaluated once.
-            if isinstance(above, ast.While) or (
-                isinstance(above, ast.For | ast.AsyncFor) and child in above.body
-            ):
+            if isinstance(above, ast.While) or (isinstance(above, ast.For | ast.AsyncFor) and child in above.body):
                 found.append(above)
             child = above
         return found
@@ -179,10 +177,7 @@ class Module:
     def imports(self) -> frozenset[str]:
         """The first parts of everything imported: ``{"torch", "os"}``."""
         names = {alias.name.split(".")[0] for n in self.nodes(ast.Import) for alias in n.names}
-        return frozenset(
-            names
-            | {(n.module or "").split(".")[0] for n in self.nodes(ast.ImportFrom) if not n.level}
-        )
+        return frozenset(names | {(n.module or "").split(".")[0] for n in self.nodes(ast.ImportFrom) if not n.level})
 
     @functools.cached_property
     def _calls(self) -> dict[str, list[ast.Call]]:

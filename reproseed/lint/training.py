@@ -11,12 +11,8 @@ from reproseed.lint.project import Project, last_part
 from reproseed.lint.source import Module
 
 LOADER = "torch.utils.data.DataLoader"
-LOADERS = frozenset(
-    (LOADER, "reproseed.data.seeded_loader", "torchdata.stateful_dataloader.StatefulDataLoader")
-)
-FRAMEWORKS = frozenset(
-    ("lightning", "pytorch_lightning", "accelerate", "transformers", "ignite", "composer")
-)
+LOADERS = frozenset((LOADER, "reproseed.data.seeded_loader", "torchdata.stateful_dataloader.StatefulDataLoader"))
+FRAMEWORKS = frozenset(("lightning", "pytorch_lightning", "accelerate", "transformers", "ignite", "composer"))
 
 # A file or project that imports one of these has data; NumPy alone says little.
 DATA_LIBRARIES = frozenset(
@@ -38,13 +34,9 @@ DATA_LIBRARIES = frozenset(
 )
 
 _LOADER_NAME = re.compile(r"(data_?)?loader|(^|_)dl$|_iter(ator)?$", re.IGNORECASE)
-_EVALUATION = re.compile(
-    r"(^|_)(val|valid|validation|eval|evaluation|test|dev|holdout)", re.IGNORECASE
-)
+_EVALUATION = re.compile(r"(^|_)(val|valid|validation|eval|evaluation|test|dev|holdout)", re.IGNORECASE)
 _EPOCH_WORDS = frozenset(("epoch", "epochs", "ep", "nepochs", "numepochs", "maxepochs", "e"))
-_STEP_WORDS = frozenset(
-    ("step", "steps", "batch", "batches", "iteration", "iterations", "iters", "loader")
-)
+_STEP_WORDS = frozenset(("step", "steps", "batch", "batches", "iteration", "iterations", "iters", "loader"))
 _RESUME_WORDS = re.compile(r"resum|start_epoch|restart|continue_from|last_epoch", re.IGNORECASE)
 
 
@@ -83,11 +75,7 @@ def is_for_evaluation(name: str) -> bool:
 def loader_loops(module: Module, within: ast.AST) -> Iterator[ast.For | ast.AsyncFor]:
     """Loops over a loader below a node, the node itself not counted."""
     for node in ast.walk(within):
-        if (
-            node is not within
-            and isinstance(node, ast.For | ast.AsyncFor)
-            and is_loader(module, node.iter)
-        ):
+        if node is not within and isinstance(node, ast.For | ast.AsyncFor) and is_loader(module, node.iter):
             yield node
 
 
@@ -170,9 +158,7 @@ def saved_keys(module: Module, save: ast.Call) -> set[str]:
         keys |= {
             str(s.slice.value)
             for s in module.nodes(ast.Subscript)
-            if isinstance(s.ctx, ast.Store)
-            and text_of(s.value) == saved.id
-            and isinstance(s.slice, ast.Constant)
+            if isinstance(s.ctx, ast.Store) and text_of(s.value) == saved.id and isinstance(s.slice, ast.Constant)
         }
     return {key.lower() for key in keys}
 
@@ -194,15 +180,11 @@ def is_restored(name: str, restored: frozenset[str], stem: str) -> bool:
 def reads_time(module: Module, node: ast.AST) -> bool:
     """Whether an expression depends on the clock, also through names."""
     clocks = ("time.time", "time.perf_counter", "time.monotonic", "datetime.datetime.now")
-    return any(
-        isinstance(n, ast.Call) and module.resolve(n.func) in clocks for n in expand(module, node)
-    )
+    return any(isinstance(n, ast.Call) and module.resolve(n.func) in clocks for n in expand(module, node))
 
 
 def _says_resume(module: Module) -> bool:
-    for node in module.nodes(
-        ast.Name, ast.Attribute, ast.arg, ast.Constant, ast.FunctionDef, ast.keyword
-    ):
+    for node in module.nodes(ast.Name, ast.Attribute, ast.arg, ast.Constant, ast.FunctionDef, ast.keyword):
         text = getattr(node, "id", "") or getattr(node, "attr", "") or getattr(node, "arg", "")
         text = text or getattr(node, "name", "") or getattr(node, "value", "")
         # Prose (docstrings, help texts) may speak of resuming without doing it.

@@ -56,20 +56,10 @@ def changes_by_epoch(module: Module, seed: ast.expr) -> bool:
     for node in expand(module, seed):
         if isinstance(node, ast.Call):
             name = module.resolve(node.func)
-            still = name.startswith(
-                ("builtins.", "numpy.random.get_state", "numpy.uint", "numpy.int")
-            )
-            if (
-                not still
-                and name not in GENERATORS
-                and last_part(node.func) not in ("get_state", "get")
-            ):
+            still = name.startswith(("builtins.", "numpy.random.get_state", "numpy.uint", "numpy.int"))
+            if not still and name not in GENERATORS and last_part(node.func) not in ("get_state", "get"):
                 return True
-        if (
-            isinstance(node, ast.Attribute)
-            and node.attr in _CHANGES
-            and _is_worker_info(module, node)
-        ):
+        if isinstance(node, ast.Attribute) and node.attr in _CHANGES and _is_worker_info(module, node):
             return True
         if isinstance(node, ast.Name | ast.Attribute) and "epoch" in last_part(node):
             return True

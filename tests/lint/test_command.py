@@ -112,7 +112,5 @@ def test_the_pre_commit_hook_runs_the_command(project):
     assert fields["pass_filenames"] == "false"
     command = [*fields["entry"].split(), *json.loads(fields["args"])]
     assert command[0] == "python"
-    done = subprocess.run(
-        [sys.executable, *command[1:]], capture_output=True, timeout=60, check=False
-    )
+    done = subprocess.run([sys.executable, *command[1:]], capture_output=True, timeout=60, check=False)
     assert done.returncode == 1

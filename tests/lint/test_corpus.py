@@ -21,16 +21,18 @@ def _load():
 
 corpus = _load()
 CASES = corpus.cases()
+GROUPS = sorted({case.name.split("/")[0] for case in CASES})
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_fault_is_found_and_nothing_else(case):
-    assert corpus.found(case) == corpus.expected(case)
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_fault_is_found_and_nothing_else(group):
+    for case in CASES:
+        if case.name.startswith(f"{group}/"):
+            assert corpus.found(case) == corpus.expected(case), case.name
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if not c.is_bad], ids=lambda case: case.name)
-def test_right_scripts_expect_nothing(case):
-    assert not corpus.expected(case)
+def test_right_scripts_expect_nothing():
+    assert not [case.name for case in CASES if not case.is_bad and corpus.expected(case)]
 
 
 def test_the_corpus_is_large_enough():

@@ -39,8 +39,7 @@ def test_flake8_itself_finds_the_plugin(tmp_path):
     pytest.importorskip("flake8", reason="flake8 is not installed")
     (tmp_path / "a.py").write_text("import random\n\nrandom.seed()\n")
     (tmp_path / ".flake8").write_text(
-        "[flake8]\nselect = RS\n[flake8:local-plugins]\n"
-        "extension =\n    RS = reproseed.lint.flake8:Flake8Plugin\n"
+        "[flake8]\nselect = RS\n[flake8:local-plugins]\nextension =\n    RS = reproseed.lint.flake8:Flake8Plugin\n"
     )
     done = subprocess.run(
         [sys.executable, "-m", "flake8", "a.py"],
@@ -50,6 +49,4 @@ def test_flake8_itself_finds_the_plugin(tmp_path):
         timeout=60,
         check=False,
     )
-    assert done.stdout.startswith("./a.py:3:1: RS106 ") or done.stdout.startswith(
-        "a.py:3:1: RS106 "
-    )
+    assert done.stdout.startswith("./a.py:3:1: RS106 ") or done.stdout.startswith("a.py:3:1: RS106 ")

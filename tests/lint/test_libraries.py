@@ -49,9 +49,17 @@ def test_there_are_fifty_different_modules():
     assert len(set(MODULES)) == len(MODULES) == 50
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_a_library_module_has_no_finding(name):
-    path = _file(name)
-    if path is None:
-        pytest.skip(f"{name} is not installed, or has another place in this version")
-    assert lint_paths([os.fspath(path)], level="I") == []
+@pytest.mark.parametrize("package", sorted({name.split(".")[0] for name in MODULES}))
+def test_library_modules_have_no_finding(package):
+    """A module that is not there in an installed version is left out; all of a package skips."""
+    names = [name for name in MODULES if name.split(".")[0] == package]
+    files = {name: path for name in names if (path := _file(name)) is not None}
+    if not files:
+        pytest.skip(f"{package} is not installed")
+    for name, path in files.items():
+        assert lint_paths([os.fspath(path)], level="I") == [], name
+
+
+def test_nearly_all_modules_are_found_where_their_package_is_installed():
+    there = [name for name in MODULES if _file(name.split(".")[0])]
+    assert sum(_file(name) is not None for name in there) >= 0.9 * len(there)

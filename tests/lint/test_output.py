@@ -74,12 +74,8 @@ def test_sarif_has_what_the_standard_requires(findings):
 
 def test_github_annotations_escape_their_data():
     first, second, end = format_github(FINDINGS).split("\n")
-    assert first == (
-        "::error file=a/träin 1.py,line=3,endLine=3,col=1,title=RS106::From the OS. [random.seed()]"
-    )
-    assert second == (
-        "::notice file=b.py,line=1,endLine=4,col=2,title=RS201::No generator. [f(100%25, x:%0Ay)]"
-    )
+    assert first == ("::error file=a/träin 1.py,line=3,endLine=3,col=1,title=RS106::From the OS. [random.seed()]")
+    assert second == ("::notice file=b.py,line=1,endLine=4,col=2,title=RS201::No generator. [f(100%25, x:%0Ay)]")
     assert end == ""
 
 

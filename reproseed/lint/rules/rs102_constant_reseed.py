@@ -103,10 +103,7 @@ def _is_per_call(module: Module, function: Function, handed: set[str]) -> bool:
     if function.name in _PER_CALL and module.owner(function) is not None:
         return True
     if function.name == "__call__":
-        return any(
-            w in _owner(module, function)
-            for w in ("Crop", "Transform", "Augment", "Random", "Flip")
-        )
+        return any(w in _owner(module, function) for w in ("Crop", "Transform", "Augment", "Random", "Flip"))
     return "collate" in function.name or function.name in handed
 
 

@@ -54,9 +54,7 @@ _REPORTS = re.compile(r"print|log|info|warn|write|save|record|dump|echo", re.IGN
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find seeds whose value cannot be had again."""
     for call, seed in seeded_with(module):
-        if not _is_reported(module, seed) and any(
-            _is_lost(module, n) for n in expand(module, seed)
-        ):
+        if not _is_reported(module, seed) and any(_is_lost(module, n) for n in expand(module, seed)):
             yield call
 
 
@@ -64,9 +62,7 @@ def _is_lost(module: Module, node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
     name = module.resolve(node.func)
-    return name in ENTROPY or (
-        name == "builtins.hash" and bool(node.args) and is_text(module, node.args[0])
-    )
+    return name in ENTROPY or (name == "builtins.hash" and bool(node.args) and is_text(module, node.args[0]))
 
 
 def _is_reported(module: Module, seed: ast.expr) -> bool:

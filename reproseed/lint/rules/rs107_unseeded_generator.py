@@ -59,9 +59,7 @@ _SEEDS = ("manual_seed", "seed", "set_state", "setstate", "clone_state")
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find generators that get no seed anywhere in sight."""
-    for call in module.calls(
-        "numpy.random.default_rng", "numpy.random.RandomState", "random.Random"
-    ):
+    for call in module.calls("numpy.random.default_rng", "numpy.random.RandomState", "random.Random"):
         unseeded = is_none(argument(call, 0, "seed", "x")) and not unpacks(call)
         if unseeded and not _is_excused(module, project, call):
             yield call
@@ -85,9 +83,7 @@ def _name(module: Module, call: ast.Call) -> str:
         return text_of(statement.targets[0])
     if isinstance(statement, ast.AnnAssign):
         return text_of(statement.target)
-    return (
-        "generator=" if isinstance(statement, ast.keyword) and statement.arg == "generator" else ""
-    )
+    return "generator=" if isinstance(statement, ast.keyword) and statement.arg == "generator" else ""
 
 
 def _is_fallback(module: Module, call: ast.Call) -> bool:
@@ -123,8 +119,7 @@ def _is_seeded_later(module: Module, project: Project, call: ast.Call) -> bool:
     if registered(module, project, last) or _is_handed_to_seeder(module, last):
         return True
     return any(
-        isinstance(c.func, ast.Attribute) and last_part(c.func.value) == last
-        for _, c in project.methods(*_SEEDS)
+        isinstance(c.func, ast.Attribute) and last_part(c.func.value) == last for _, c in project.methods(*_SEEDS)
     ) or any(
         isinstance(a.value, ast.Attribute) and last_part(a.value) == last
         for a in module.nodes(ast.Attribute)

@@ -61,9 +61,7 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
         name = _assigned(module, call)
         if not name or registered(module, project, name):
             continue
-        if isinstance(place, ast.ClassDef) or (
-            place is module.tree and _used_in_functions(module, name)
-        ):
+        if isinstance(place, ast.ClassDef) or (place is module.tree and _used_in_functions(module, name)):
             yield call
 
 

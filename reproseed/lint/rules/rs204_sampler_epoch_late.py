@@ -63,8 +63,4 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
 def _starts_iterating(module: Module, node: ast.For | ast.AsyncFor | ast.Call) -> bool:
     if not isinstance(node, ast.Call):
         return is_loader(module, node.iter)
-    return (
-        module.resolve(node.func) == "builtins.iter"
-        and bool(node.args)
-        and is_loader(module, node.args[0])
-    )
+    return module.resolve(node.func) == "builtins.iter" and bool(node.args) and is_loader(module, node.args[0])

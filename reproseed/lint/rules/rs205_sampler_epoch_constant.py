@@ -45,9 +45,5 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
         if is_literal(value):
             if loops or given_epoch:
                 yield call
-        elif (
-            isinstance(value, ast.Name)
-            and loops
-            and all(is_fixed(module, value, lp) for lp in loops)
-        ):
+        elif isinstance(value, ast.Name) and loops and all(is_fixed(module, value, lp) for lp in loops):
             yield call

@@ -53,9 +53,7 @@ _DATA = re.compile(
     re.IGNORECASE,
 )
 # Any file is data only where the same source also loads data.
-_FILES = re.compile(
-    r"(^|_)(files?|paths?|fnames?|filenames?|items?|pairs?|folders?)($|[_\W])", re.IGNORECASE
-)
+_FILES = re.compile(r"(^|_)(files?|paths?|fnames?|filenames?|items?|pairs?|folders?)($|[_\W])", re.IGNORECASE)
 _UPKEEP = re.compile(
     r"checkpoint|ckpt|(^|_)logs?($|_)|tmp|temp|cache|clean|remove|delete|prune|rotate|latest|plugin|config|"
     r"module|\.(py|so|json|dll|lib|h|cu)\b|(^|_)old|script|backup|snapshot|result|download|list_|copy|size",

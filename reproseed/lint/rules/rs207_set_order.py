@@ -44,9 +44,7 @@ _NAMED = re.compile(
     r"(s|es|y|ies)?$",
     re.IGNORECASE,
 )
-_NUMBERS = re.compile(
-    r"(^|_)(idx|idxs|index|indexes|indices|ids?|num|nums|numbers|years|ranks|steps)$"
-)
+_NUMBERS = re.compile(r"(^|_)(idx|idxs|index|indexes|indices|ids?|num|nums|numbers|years|ranks|steps)$")
 _KEEPS_ORDER = (
     "builtins.list",
     "builtins.tuple",

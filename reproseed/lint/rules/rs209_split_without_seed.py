@@ -61,9 +61,7 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
                 yield from _unseeded(call, "random_state")
     if "datasets" in module.imports:
         for call in module.methods("train_test_split"):
-            if not module.resolve(call.func) and not is_literal(
-                argument(call, None, "shuffle"), False
-            ):
+            if not module.resolve(call.func) and not is_literal(argument(call, None, "shuffle"), False):
                 yield from _unseeded(call, "seed", "generator")
 
 

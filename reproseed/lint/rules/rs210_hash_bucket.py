@@ -35,15 +35,11 @@ def shard(index: int) -> int:
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find ``hash(text)`` under a remainder, a mask or a comparison."""
-    in_seeds = {
-        n for _, seed in seeded_with(module) for n in ast.walk(seed)
-    }  # RS105 speaks of them
+    in_seeds = {n for _, seed in seeded_with(module) for n in ast.walk(seed)}  # RS105 speaks of them
     for call in module.calls("builtins.hash"):
         if call in in_seeds:
             continue
-        if not call.args or not (
-            is_text(module, call.args[0]) or _is_annotated_text(module, call.args[0])
-        ):
+        if not call.args or not (is_text(module, call.args[0]) or _is_annotated_text(module, call.args[0])):
             continue
         function = module.function(call)
         if function is not None and function.name == "__hash__":
@@ -62,9 +58,7 @@ def _expression(module: Module, call: ast.Call) -> Iterator[ast.AST]:
 def _buckets(node: ast.AST) -> bool:
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.Mod | ast.BitAnd | ast.FloorDiv | ast.RShift)
-    return isinstance(node, ast.Compare) and isinstance(
-        node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE
-    )
+    return isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
 
 
 def _is_annotated_text(module: Module, node: ast.expr) -> bool:
@@ -72,8 +66,6 @@ def _is_annotated_text(module: Module, node: ast.expr) -> bool:
     if function is None or not isinstance(node, ast.Name):
         return False
     return any(
-        a.arg == node.id
-        and a.annotation is not None
-        and ast.unparse(a.annotation) in ("str", "bytes")
+        a.arg == node.id and a.annotation is not None and ast.unparse(a.annotation) in ("str", "bytes")
         for a in function.args.args
     )

@@ -58,7 +58,4 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
 
 def _is_sample_seeded(module: Module, dataset: ast.expr) -> bool:
     wrappers = ("reproseed.data.SampleSeeded", "reproseed.data.IterableSeeded")
-    return any(
-        isinstance(n, ast.Call) and module.resolve(n.func) in wrappers
-        for n in expand(module, dataset)
-    )
+    return any(isinstance(n, ast.Call) and module.resolve(n.func) in wrappers for n in expand(module, dataset))

@@ -26,9 +26,7 @@ model.load_state_dict(torch.load("final.pt"))
 """,
 )
 
-_OPTIMIZER = re.compile(
-    r"^torch\.optim\.(?!lr_scheduler|swa_utils)|(^|\.)\w*(Adam\w*|SGD|Lion|Adafactor)$"
-)
+_OPTIMIZER = re.compile(r"^torch\.optim\.(?!lr_scheduler|swa_utils)|(^|\.)\w*(Adam\w*|SGD|Lion|Adafactor)$")
 
 
 def check(module: Module, project: Project) -> Iterator[Hit]:

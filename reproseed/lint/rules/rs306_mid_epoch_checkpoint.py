@@ -45,10 +45,6 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
         return
     for save in state.saves:
         keys = saved_keys(module, save)
-        inside = [
-            lp
-            for lp in module.loops(save)
-            if isinstance(lp, ast.For) and is_loader(module, lp.iter)
-        ]
+        inside = [lp for lp in module.loops(save) if isinstance(lp, ast.For) and is_loader(module, lp.iter)]
         if inside and "epoch" in " ".join(keys) and not any(p in k for k in keys for p in _PLACE):
             yield save

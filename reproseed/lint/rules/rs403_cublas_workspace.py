@@ -56,11 +56,7 @@ def _uses_cuda_before(module: Module, place: ast.AST) -> bool:
     moves = [c for c in module.methods("cuda") if not module.resolve(c.func)]
     moves += [c for c in module.methods("to") if _names_cuda(module, c)]
     moves += module.calls("torch.cuda.init", "torch.cuda.synchronize")
-    moves += [
-        c
-        for c in module.nodes(ast.Call)
-        if is_literal(argument(c, None, "device"), "cuda", "cuda:0")
-    ]
+    moves += [c for c in module.nodes(ast.Call) if is_literal(argument(c, None, "device"), "cuda", "cuda:0")]
     return any(c.lineno < line and module.block(c) is block for c in moves)
 
 

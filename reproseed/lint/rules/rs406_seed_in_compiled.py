@@ -68,8 +68,7 @@ def _compiled(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef
     for function in module.functions():
         owner = module.owner(function)
         by_decorator = any(
-            module.resolve(d.func if isinstance(d, ast.Call) else d) == "torch.compile"
-            for d in function.decorator_list
+            module.resolve(d.func if isinstance(d, ast.Call) else d) == "torch.compile" for d in function.decorator_list
         )
         forward = owner is not None and owner.name in names and function.name == "forward"
         if by_decorator or forward or (owner is None and function.name in names):

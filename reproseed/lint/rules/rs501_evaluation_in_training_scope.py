@@ -59,16 +59,10 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
         if evaluates and _in_training(module, project, loop):
             yield loop.iter
     for call in module.nodes(ast.Call):
-        handed = [
-            a for a in (*call.args, *(k.value for k in call.keywords)) if _is_evaluation(module, a)
-        ]
+        handed = [a for a in (*call.args, *(k.value for k in call.keywords)) if _is_evaluation(module, a)]
         if handed and _in_training(module, project, call):
             found = project.function(module, call.func)
-            if (
-                found
-                and _iterates_bare(*found, project)
-                and not _is_seeded_loader(module, handed[0])
-            ):
+            if found and _iterates_bare(*found, project) and not _is_seeded_loader(module, handed[0]):
                 yield call
 
 
@@ -88,8 +82,7 @@ def _in_training(module: Module, project: Project, node: ast.AST) -> bool:
             scopes = [
                 d
                 for d in above.decorator_list
-                if module.resolve(d.func if isinstance(d, ast.Call) else d)
-                in (*_SCOPES, "reproseed.seeded_epoch")
+                if module.resolve(d.func if isinstance(d, ast.Call) else d) in (*_SCOPES, "reproseed.seeded_epoch")
             ]
             return any(_is_training(module, scope) for scope in scopes)
     return False
@@ -100,9 +93,7 @@ def _is_training(module: Module, scope: ast.expr) -> bool:
         return True  # a bare seeded_epoch has the training task
     for keyword in scope.keywords:
         if keyword.arg == "task":
-            return (
-                "train" in ast.unparse(keyword.value).lower() or ast.unparse(keyword.value) == "1"
-            )
+            return "train" in ast.unparse(keyword.value).lower() or ast.unparse(keyword.value) == "1"
     return module.resolve(scope.func) == "reproseed.seeded_epoch"
 
 

@@ -86,8 +86,4 @@ def _called(
 
 
 def _called_in_training(module: Module, project: Project, name: str) -> bool:
-    return any(
-        _trains(other, project, loop)
-        for other, call in project.calls_named(name)
-        for loop in other.loops(call)
-    )
+    return any(_trains(other, project, loop) for other, call in project.calls_named(name) for loop in other.loops(call))

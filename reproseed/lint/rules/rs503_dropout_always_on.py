@@ -31,9 +31,7 @@ def forward(self, x):
 """,
 )
 
-_DROPOUTS = tuple(
-    f"torch.nn.functional.{name}" for name in ("dropout", "dropout1d", "dropout2d", "dropout3d")
-)
+_DROPOUTS = tuple(f"torch.nn.functional.{name}" for name in ("dropout", "dropout1d", "dropout2d", "dropout3d"))
 
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:
@@ -45,11 +43,7 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
             yield call
     for call in module.calls("torch.nn.functional.scaled_dot_product_attention"):
         chance = argument(call, 4, "dropout_p")
-        if (
-            is_literal(chance)
-            and not is_literal(chance, 0, 0.0)
-            and not _under_training(module, call)
-        ):
+        if is_literal(chance) and not is_literal(chance, 0, 0.0) and not _under_training(module, call):
             yield call
 
 

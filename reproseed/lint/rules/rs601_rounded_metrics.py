@@ -51,9 +51,7 @@ _DUMPS = (
     "mlflow.log_metric",
     "reproseed.verify.log_metric",
 )
-_METRIC = re.compile(
-    r"loss|acc|metric|score|psnr|ssim|perplexity|ppl|bleu|(^|_)f1|(^|_)auc|error", re.IGNORECASE
-)
+_METRIC = re.compile(r"loss|acc|metric|score|psnr|ssim|perplexity|ppl|bleu|(^|_)f1|(^|_)auc|error", re.IGNORECASE)
 _FIXED = re.compile(r"^\.[0-7]f$")
 _PERCENT = re.compile(r"%\.[0-7]f")
 
@@ -76,15 +74,9 @@ def _rounds_metric(module: Module, node: ast.AST) -> bool:
         rounding = module.resolve(node.func) in ("builtins.round", "numpy.round")
         return rounding and bool(node.args) and _is_metric(node.args[0])
     if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
-        spec = "".join(
-            str(p.value) for p in ast.walk(node.format_spec) if isinstance(p, ast.Constant)
-        )
+        spec = "".join(str(p.value) for p in ast.walk(node.format_spec) if isinstance(p, ast.Constant))
         return bool(_FIXED.match(spec)) and _is_metric(node.value)
-    if (
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.Mod)
-        and isinstance(node.left, ast.Constant)
-    ):
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant):
         return bool(_PERCENT.search(str(node.left.value))) and _is_metric(node.right)
     return False
 

@@ -38,9 +38,7 @@ def fit(model, batches):
 """,
 )
 
-_DECIDES = re.compile(
-    r"train|step|eval|valid|stop|decay|set_|update|augment|lr|zero_grad", re.IGNORECASE
-)
+_DECIDES = re.compile(r"train|step|eval|valid|stop|decay|set_|update|augment|lr|zero_grad", re.IGNORECASE)
 
 
 def check(module: Module, project: Project) -> Iterator[ast.AST]:

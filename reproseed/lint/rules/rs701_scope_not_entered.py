@@ -56,9 +56,7 @@ def check(module: Module, project: Project) -> Iterator[ast.AST]:
     """Find scopes that are a statement of their own, or a name that nobody uses."""
     for call in module.calls(*_SCOPES):
         parent = module.parent(call)
-        if isinstance(parent, ast.Expr) or (
-            isinstance(parent, ast.Assign) and _is_unused(module, parent)
-        ):
+        if isinstance(parent, ast.Expr) or (isinstance(parent, ast.Assign) and _is_unused(module, parent)):
             yield call
 
 
@@ -67,8 +65,6 @@ def _is_unused(module: Module, assign: ast.Assign) -> bool:
     if not isinstance(target, ast.Name) or module.function(assign) is None:
         return False  # others may import a global
     return not any(
-        n.id == target.id
-        and isinstance(n.ctx, ast.Load)
-        and module.block(n) is module.block(assign)
+        n.id == target.id and isinstance(n.ctx, ast.Load) and module.block(n) is module.block(assign)
         for n in module.nodes(ast.Name)
     )

@@ -76,9 +76,7 @@ def _steps(module: Module) -> Iterator[ast.Call]:
 def _is_scope(module: Module, node: ast.expr) -> bool:
     made = module.values(node) if isinstance(node, ast.Name) else [node]
     return any(
-        isinstance(m, ast.Call)
-        and module.resolve(m.func) in ("reproseed.seeded", "reproseed.current")
-        for m in made
+        isinstance(m, ast.Call) and module.resolve(m.func) in ("reproseed.seeded", "reproseed.current") for m in made
     )
 
 
@@ -89,9 +87,7 @@ def _consumer(module: Module, call: ast.Call) -> tuple[ast.AST | None, ast.expr 
     while isinstance(above, ast.Call):
         numbered = numbered or module.resolve(above.func) == "builtins.enumerate"
         above = module.parent(above)
-    if not isinstance(above, ast.For | ast.AsyncFor | ast.comprehension) or call not in ast.walk(
-        above.iter
-    ):
+    if not isinstance(above, ast.For | ast.AsyncFor | ast.comprehension) or call not in ast.walk(above.iter):
         return None, None
     target = above.target
     if numbered:
@@ -103,11 +99,7 @@ def _unpacked_later(loop: ast.AST, name: str) -> bool:
     if name in ("_", "pair"):
         return True
     for node in ast.walk(loop):
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.Name)
-            and node.value.id == name
-        ):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id == name:
             first = node.targets[0].elts[0] if isinstance(node.targets[0], ast.Tuple) else None
             if isinstance(first, ast.Name) and _NUMBER.search(first.id):
                 return True
