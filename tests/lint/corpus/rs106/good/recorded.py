@@ -1,0 +1,4 @@
+import torch
+
+seed = torch.seed()
+print("this run is seeded with", seed)

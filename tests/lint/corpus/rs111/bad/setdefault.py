@@ -1,0 +1,3 @@
+import os
+
+os.environ.setdefault("PYTHONHASHSEED", "0")  # expect: RS111

@@ -1,0 +1,4 @@
+from torch.backends import cudnn
+
+with cudnn.flags(benchmark=True):  # expect: RS404
+    print("inside")
