@@ -4,17 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint build clean
+.PHONY: demo test integration lint build clean
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not integration"
+
+integration: $(VENV)/.integrations
+	$(BIN)/python -m pytest -m integration
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m reproseed.lint reproseed examples benchmarks
 
 build: $(VENV)/.installed
 	$(BIN)/python -m build --outdir dist .
@@ -23,6 +27,10 @@ build: $(VENV)/.installed
 $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+$(VENV)/.integrations: $(VENV)/.installed
+	$(PIP) install --quiet -c constraints.txt -e '.[dev,integrations]'
 	touch $@
 
 clean:

@@ -10,6 +10,7 @@ the
 seeds of ``seed_everything``), so that neither needs to be installed; their own bookkeeping would come on top.
 """
 
+# reproseed: ignore-file[RS101, RS107] - it calls what scopes replace, to measure it
 from __future__ import annotations
 
 import platform

@@ -74,7 +74,7 @@ def equal(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def picture(whole: list[float], killed: int, resumed_at: int, control: list[float]) -> None:
+def picture(whole: list[float], resumed: list[float], killed: int, resumed_at: int, control: list[float]) -> None:
     """Draw the losses: the whole run, the resumed one on top of it, the control beside them."""
     from matplotlib.figure import Figure
 
@@ -82,10 +82,10 @@ def picture(whole: list[float], killed: int, resumed_at: int, control: list[floa
     axes = figure.add_subplot()
     axes.plot(control, color="0.75", label="another seed")
     axes.plot(whole, color="tab:blue", linewidth=3, alpha=0.5, label="never stopped")
-    steps = range(resumed_at, len(whole))
-    axes.plot(steps, whole[resumed_at:], color="tab:orange", linewidth=1, label="killed, resumed in a new process")
+    steps = range(resumed_at, len(resumed))
+    axes.plot(steps, resumed[resumed_at:], color="tab:orange", linewidth=1, label="killed, resumed in a new process")
     axes.axvline(killed - 1, color="tab:red", linestyle=":", label="SIGKILL")
-    axes.set(xlabel="step", ylabel="training loss", title="The resumed run lies on the one that was never stopped")
+    axes.set(xlabel="step", ylabel="training loss", title="Training loss of one run, stopped and not stopped")
     axes.legend()
     figure.savefig(OUT / "losses.png", dpi=120)
 
@@ -119,7 +119,7 @@ def main() -> int:
     for name, holds in rows.items():
         print(f"  {name:36} {'yes' if holds else 'NO'}")
     verdict = all(rows.values())
-    picture(whole["losses"], logged, saved, control["losses"])
+    picture(whole["losses"], resumed["losses"], logged, saved, control["losses"])
     report = {"verdict": verdict, "rows": rows, "killed_after_steps": logged, "resumed_after_steps": saved}
     (OUT / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     print(f"\n{'REPRODUCED' if verdict else 'NOT REPRODUCED'}: see {OUT / 'losses.png'} and {OUT / 'report.json'}")

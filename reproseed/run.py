@@ -161,10 +161,11 @@ def _unseed() -> None:
     import numpy as np
     import torch
 
-    random.seed()
+    # The unseeded arm of `verify` wants the operating system's entropy.
+    random.seed()  # reproseed: ignore[RS106]
     with contextlib.suppress(TypeError):  # a bit generator that the user has put there has no such seeding
-        np.random.seed()
-    torch.seed()  # with every device, also those that come up later
+        np.random.seed()  # reproseed: ignore[RS106]
+    torch.seed()  # reproseed: ignore[RS106] - with every device, also those that come up later
     _log.warning("REPROSEED_SEEDING=off: scopes pass through and nothing is seeded")
 
 

@@ -1,0 +1,69 @@
+"""The application of the command line: one function a subcommand, each a thin call of the module that does the work."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+
+class LintForm(str, Enum):
+    """Forms of the linter's report."""
+
+    text = "text"
+    json = "json"
+    sarif = "sarif"
+    github = "github"
+
+
+class LintLevel(str, Enum):
+    """Levels of findings, the gravest first."""
+
+    E = "E"
+    W = "W"
+    I = "I"  # noqa: E741 - the level's own name
+
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
+
+
+@app.callback(invoke_without_command=True)
+def version_option(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Make PyTorch training reproducible, and prove it."""
+    if version:
+        import reproseed
+
+        typer.echo(reproseed.__version__)
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def lint(
+    paths: Annotated[list[str], typer.Argument(help="Files and folders; they are read, never run.")],
+    select: Annotated[list[str] | None, typer.Option(help="Codes or prefixes to report.")] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="Codes or prefixes not to report.")] = None,
+    level: Annotated[LintLevel, typer.Option(help="The least grave level to report.")] = LintLevel.W,
+    exclude: Annotated[list[str] | None, typer.Option(help="Glob patterns to leave out.")] = None,
+    form: Annotated[LintForm, typer.Option("--format", help="Form of the report.")] = LintForm.text,
+    explain: Annotated[bool, typer.Option(help="Say what the given codes mean, instead of linting.")] = False,
+) -> None:
+    """Find by reading what keeps a training from being reproducible; exit code 1 if there is something."""
+    from reproseed.lint.command import explain as explain_code
+    from reproseed.lint.command import run_lint
+    from reproseed.lint.engine import LintUsageError
+
+    if explain:
+        try:
+            for path in paths:
+                typer.echo(explain_code(path))
+        except LintUsageError as error:
+            typer.echo(f"reproseed lint: {error}", err=True)
+            raise typer.Exit(2) from None
+        return
+    code = run_lint(paths, select=select, ignore=ignore, level=level.value, exclude=exclude or (), form=form.value)
+    raise typer.Exit(code)
