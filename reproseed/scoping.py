@@ -108,6 +108,11 @@ class Scoped:
     __enter__._torchdynamo_disable = True  # type: ignore[attr-defined]  # dynamo's mark on a function
     __exit__._torchdynamo_disable = True  # type: ignore[attr-defined]  # dynamo's mark on a function
 
+    def __init_subclass__(cls) -> None:
+        # As above, for a decorated function that is compiled itself.
+        for method in (cls._open, cls._close):
+            setattr(method, "_torchdynamo_disable", True)  # noqa: B010 - a function has no such attribute to mypy
+
     def _pop(self, frame: int) -> Any:
         """Return the handle that this frame opened last, else the last one (entered through an ExitStack)."""
         for index in range(len(self._handles) - 1, -1, -1):

@@ -111,8 +111,9 @@ def test_case_52_a_scope_inside_a_compiled_function_has_the_eager_values_or_a_re
     assert stack.innermost() is None
     if refused:
         assert fullgraph, refused
-        assert "torch.compiler.disable" in refused or "reproseed" in refused
-        assert "test_compile.py" in refused  # the user's own line
+        assert "torch.compiler.disable" in refused
+        # The user's own line, where there is one: a decorated function that is compiled itself has none around it.
+        assert "test_compile.py" in refused or caller == "decorated function itself"
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
