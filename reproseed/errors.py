@@ -145,6 +145,10 @@ def calling_line() -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 
 
+# torch.compile cannot trace frames: it runs this as it is.
+calling_line._torchdynamo_disable = True  # type: ignore[attr-defined]  # dynamo's mark on a function
+
+
 def _inside(frame: types.FrameType) -> bool:
     name = frame.f_code.co_filename
     return name.startswith(_PACKAGE) or any(part in name for part in _THROUGH)

@@ -161,7 +161,8 @@ class Seeded(Scoped):
         own = own | {name: value for name, value in self._given.items() if name not in PARAMETERS}
         address = sorted_address({**(base or {}), **own, **self._given})
         entry = Entry(seeder, master_seed, address, own, self._shared)
-        restores = around is not None if self._restore is None else self._restore
+        # Recomputed after the scopes of the forward pass, a block must not leave its streams behind in what follows.
+        restores = around is not None or stack.recomputing() if self._restore is None else self._restore
         if self._default_task and self._function is not None:
             seeder.note_default_task(self._function, address)
         enter(entry, restores)
@@ -189,13 +190,12 @@ class Seeded(Scoped):
         return scope
 
     def _decorating(self, function: Callable[..., Any]) -> Seeded:
-        plain = function.__func__ if isinstance(function, (classmethod, staticmethod)) else function
-        called = getattr(plain, "__name__", type(plain).__name__)
+        called = getattr(function, "__name__", type(function).__name__)
         scope = self._copy()  # one object may decorate several functions
-        scope._function = f"{getattr(plain, '__module__', '')}.{getattr(plain, '__qualname__', called)}"
+        scope._function = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', called)}"
         if not self._args:
             return scope
-        parameters = list(inspect.signature(plain).parameters)
+        parameters = list(inspect.signature(function).parameters)
         for name, path in self._args.items():
             first = path.split(".")[0]
             if first not in parameters:

@@ -108,6 +108,11 @@ class Scoped:
     __enter__._torchdynamo_disable = True  # type: ignore[attr-defined]  # dynamo's mark on a function
     __exit__._torchdynamo_disable = True  # type: ignore[attr-defined]  # dynamo's mark on a function
 
+    def __init_subclass__(cls) -> None:
+        # As above, for a decorated function that is compiled itself.
+        for method in (cls._open, cls._close):
+            setattr(method, "_torchdynamo_disable", True)  # noqa: B010 - a function has no such attribute to mypy
+
     def _pop(self, frame: int) -> Any:
         """Return the handle that this frame opened last, else the last one (entered through an ExitStack)."""
         for index in range(len(self._handles) - 1, -1, -1):
@@ -147,7 +152,10 @@ def decorate(scope: Scoped, function: F) -> F:
         raise DecorationError(
             f"{what} cannot decorate a {kind}: decorate the function below it, with @{kind} above @{what}."
         )
-    if not callable(anything) and not isinstance(anything, (classmethod, staticmethod)):
+    if isinstance(anything, (classmethod, staticmethod)):
+        # Rebuilt around the decorated function: torch.compile looks through whatever says it is a static method.
+        return type(anything)(decorate(scope, anything.__func__))  # type: ignore[return-value]  # of the same kind
+    if not callable(anything):
         raise DecorationError(f"{what} decorates callables; {anything!r} is a {type(anything).__name__}.")
     return Decorated(function, scope._decorating(function))  # type: ignore[return-value]  # a transparent proxy of the function
 
@@ -219,12 +227,11 @@ class _Caller:
 
     def __init__(self, function: Any, scope: Scoped) -> None:
         self.scope = scope
-        plain = function.__func__ if isinstance(function, (classmethod, staticmethod)) else function
-        self.takes_instance = not isinstance(function, staticmethod) and inspect.isfunction(plain)
-        self.signature = inspect.signature(plain) if scope._paths() else None
-        self.is_generator = inspect.isgeneratorfunction(plain)
-        self.is_coroutine = inspect.iscoroutinefunction(plain)
-        self.is_async_generator = inspect.isasyncgenfunction(plain)
+        self.takes_instance = inspect.isfunction(function)
+        self.signature = inspect.signature(function) if scope._paths() else None
+        self.is_generator = inspect.isgeneratorfunction(function)
+        self.is_coroutine = inspect.iscoroutinefunction(function)
+        self.is_async_generator = inspect.isasyncgenfunction(function)
 
     def __call__(self, wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         scope = self.scope

@@ -128,9 +128,7 @@ def admit(address: Address) -> None:
         if known is top:
             return
         known = known.parent
-    import torch
-
-    if torch._C._current_graph_task_id() != -1:
+    if recomputing():
         return
     owner = f"thread {top.thread.name!r}" if top.thread is not None else "other code"
     if top.task is not None:
@@ -140,6 +138,13 @@ def admit(address: Address) -> None:
         "process. Draw from rs.stream(...), which each thread may do, or hand this scope over with "
         "contextvars.copy_context().run(...)."
     )
+
+
+def recomputing() -> bool:
+    """Whether the running code is part of a backward pass, as the recomputation of a checkpointed block is."""
+    import torch
+
+    return torch._C._current_graph_task_id() != -1
 
 
 def known_innermost() -> Entry | None:

@@ -153,8 +153,7 @@ class _Loop(Iterator[tuple[int, T]]):
             self._inner = iter(iterable)
         elif state is not None and hasattr(iterable, "load_state_dict"):
             iterable.load_state_dict(state)
-            # At its end, iter() may begin another pass.
-            self._inner = iter(()) if self._end is not None else iter(iterable)
+            self._inner = iter(iterable)
         else:
             self._inner = iter(iterable)
             self._replay(start)
