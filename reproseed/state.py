@@ -69,8 +69,8 @@ def unseal(state: object) -> dict[str, Any]:
     parts, checksums = {}, state["checksums"]
     if isinstance(checksums, Mapping) and str(checksums.get("format")).startswith("<generator object"):
         raise StateError(
-            "the checkpoint was kept inside an optimizer's state, whose load_state_dict casts tensors and replaces texts; "
-            "keep it beside the optimizer's state_dict, not in it."
+            "the checkpoint was kept inside an optimizer's state, whose load_state_dict casts tensors and replaces "
+            "texts; keep it beside the optimizer's state_dict, not in it."
         )
     for name, kind in PARTS.items():
         value = _to_bytes(state[name], name)

@@ -1,4 +1,4 @@
-"""What only a device can show, in under three minutes; skipped elsewhere. Its logic runs on a stand-in, in tests/sources."""
+"""What only a device can show, in under three minutes; skipped elsewhere. The logic is tested on a stand-in."""
 
 from __future__ import annotations
 
