@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from reproseed.errors import StateError
-from reproseed.sources.plain import to_plain
+from reproseed.sources.plain import encode
 from reproseed.sources.protocol import Source
 from reproseed.streams import Stream
 
@@ -75,7 +75,7 @@ def _same(one: Any, other: Any) -> bool:
     except (RuntimeError, ValueError):
         pass  # a registered object's own state may hold arrays or tensors, whose comparison has no single answer
     try:
-        return bool(to_plain(one) == to_plain(other))
+        return bool(encode(one) == encode(other))
     except StateError:
         pass  # ... or objects that compare by identity
     try:

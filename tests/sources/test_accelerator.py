@@ -1,4 +1,4 @@
-"""Devices, on a stand-in with two of them: seeded when they come up, never brought up, left alone where they must be."""
+"""Devices, on a stand-in with two: seeded when they come up, never brought up, left alone where they must be."""
 
 from __future__ import annotations
 
