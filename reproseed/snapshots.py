@@ -6,6 +6,8 @@ import pickle
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from reproseed.errors import StateError
+from reproseed.sources.plain import encode
 from reproseed.sources.protocol import Source
 from reproseed.streams import Stream
 
@@ -70,10 +72,14 @@ def _same(one: Any, other: Any) -> bool:
     try:
         if one == other:
             return True
-    except (RuntimeError, ValueError):  # a registered object's own state may hold arrays or tensors
-        pass
+    except (RuntimeError, ValueError):
+        pass  # a registered object's own state may hold arrays or tensors, whose comparison has no single answer
     try:
-        return pickle.dumps(one) == pickle.dumps(other)  # ... or be an object that compares by identity
+        return bool(encode(one) == encode(other))
+    except StateError:
+        pass  # ... or objects that compare by identity
+    try:
+        return pickle.dumps(one) == pickle.dumps(other)
     except (pickle.PicklingError, TypeError, AttributeError):
         return False
 

@@ -67,6 +67,11 @@ def unseal(state: object) -> dict[str, Any]:
     if version != FORMAT:
         raise StateError(f"the checkpoint has format {version!r}; this version of reproseed reads format {FORMAT}.")
     parts, checksums = {}, state["checksums"]
+    if isinstance(checksums, Mapping) and str(checksums.get("format")).startswith("<generator object"):
+        raise StateError(
+            "the checkpoint was kept inside an optimizer's state, whose load_state_dict casts tensors and replaces "
+            "texts; keep it beside the optimizer's state_dict, not in it."
+        )
     for name, kind in PARTS.items():
         value = _to_bytes(state[name], name)
         if not isinstance(value, kind):

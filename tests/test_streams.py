@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
 import random
 
@@ -140,7 +141,10 @@ def test_an_unknown_layout_of_torch_falls_back_to_manual_seed_and_warns_once(mon
 
 
 def test_jax_key_is_a_typed_threefry_key_of_64_bits():
+    environment = dict(os.environ)
     jax = pytest.importorskip("jax", reason="jax is not installed")
+    os.environ.clear()
+    os.environ.update(environment)  # importing jax sets variables
     key = STREAM.jax_key()
     assert jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key)
     words = jax.random.key_data(key)

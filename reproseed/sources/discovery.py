@@ -144,7 +144,8 @@ def _instance_dict(obj: Any, kind: type) -> dict[str, Any]:
         if descriptor is None:
             continue
         made_by_class = getattr(descriptor, "__doc__", None) == _OWN_DICT.__doc__
-        if not (made_by_class or base in (types.FunctionType, functools._lru_cache_wrapper)):
+        member = isinstance(descriptor, types.MemberDescriptorType)  # a field in memory, as SimpleNamespace has it
+        if not (made_by_class or member or base in (types.FunctionType, functools._lru_cache_wrapper)):
             return {}
         found = descriptor.__get__(obj, kind)
         return found if type(found) is dict else {}
