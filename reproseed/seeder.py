@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import platform
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 from reproseed import mersenne, stack
 from reproseed.address import Address, Value, check_names, check_value
@@ -166,7 +166,11 @@ class Seeder:
         """Iterate over the epochs that are left; see `reproseed.epochs`."""
         return Epochs(self, n, name, coordinates)
 
-    def steps(self, iterable: Iterable[T] | int, name: str = "step") -> Steps[T]:
+    @overload
+    def steps(self, iterable: int, name: str = "step") -> Steps[int]: ...
+    @overload
+    def steps(self, iterable: Iterable[T], name: str = "step") -> Steps[T]: ...
+    def steps(self, iterable: Iterable[Any] | int, name: str = "step") -> Steps[Any]:
         """Iterate over steps in the innermost scope; see `reproseed.steps`."""
         return Steps(stack.innermost(), iterable, name)
 
