@@ -21,6 +21,7 @@ LAUNCHERS = (
     ("SLURM_PROCID", "SLURM_NTASKS"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
 )
+SCOPES = ("task", "epoch", "step")
 
 
 class Place(NamedTuple):
@@ -126,7 +127,12 @@ def coordinates_of(
         return {"rank": place.rank}
     if not isinstance(coordinates, dict):
         raise CoordinateTypeError(f"coordinates={coordinates!r} must be a dict such as {{'dp': 1}}.")
-    check_names(coordinates, ("task", "epoch", "step"), "init(coordinates=)")
+    taken = [name for name in coordinates if name in SCOPES]
+    if taken:
+        raise CoordinateTypeError(
+            f"coordinates={coordinates!r}: {taken[0]!r} is set by scopes; name what tells ranks apart, such as 'dp'."
+        )
+    check_names(coordinates, SCOPES, "init(coordinates=)")
     return {name: check_value(name, value) for name, value in coordinates.items()}
 
 

@@ -70,6 +70,8 @@ class Resuming:
         def load() -> None:
             if takes_seed:
                 seeder.take_master_seed(self.parts["master_seed"], self.task_seeds)
+                seeder.drawn = bool(self.parts["drawn"])
+            seeder.gives_way = False
             seeder.progress.loaded = self.loaded
             seeder.pending = self if elsewhere or not at_once else None
             self._put_back(states)
@@ -132,13 +134,13 @@ class Resuming:
         saved, seeder = self.parts["master_seed"], self.seeder
         if self._same_seeds():
             return False
-        if saved == seeder.master_seed or (seeder.drawn and seeder.task_seeds not in ({}, self.task_seeds)):
+        if saved == seeder.master_seed or (seeder.gives_way and seeder.task_seeds not in ({}, self.task_seeds)):
             self._differ(
                 f"Checkpoint has task seeds {self.task_seeds}, this run {seeder.task_seeds}: pass the saved "
                 "task_seeds, or start a new run."
             )
             return False
-        if not seeder.drawn:
+        if not seeder.gives_way:
             self._differ(
                 f"Checkpoint has master seed {saved}, this run {seeder.master_seed}: leave the seed out, pass "
                 f"{saved}, or start a new run."

@@ -423,7 +423,11 @@ def epochs(n: int, name: str = "epoch", **coordinates: Any) -> Epochs:
     return current_seeder().epochs(n, name, **coordinates)
 
 
-def steps(iterable: Iterable[T] | int, name: str = "step") -> Steps[T]:
+@overload
+def steps(iterable: int, name: str = "step") -> Steps[int]: ...
+@overload
+def steps(iterable: Iterable[T], name: str = "step") -> Steps[T]: ...
+def steps(iterable: Iterable[Any] | int, name: str = "step") -> Steps[Any]:
     """Yield ``(step, item)`` inside the innermost scope, every step on streams of its own.
 
     Making the iterator, fetching each item, each body and what follows the last item have addresses of their own, so

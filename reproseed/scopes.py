@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from reproseed import stack
 from reproseed.address import Address, Value, check_names, check_value, sorted_address
@@ -91,7 +91,11 @@ class Scope:
         address = entry.address.extended(**coordinates)
         return entry.seeder.named_stream(name, address, shared or entry.shared, entry.master_seed)
 
-    def steps(self, iterable: Iterable[T] | int, name: str = "step") -> Steps[T]:
+    @overload
+    def steps(self, iterable: int, name: str = "step") -> Steps[int]: ...
+    @overload
+    def steps(self, iterable: Iterable[T], name: str = "step") -> Steps[T]: ...
+    def steps(self, iterable: Iterable[Any] | int, name: str = "step") -> Steps[Any]:
         """Yield ``(step, item)``; see `reproseed.steps`."""
         return Steps(self._entry, iterable, name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import platform
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 from reproseed import mersenne, stack
 from reproseed.address import Address, Value, check_names, check_value
@@ -66,6 +66,8 @@ class Seeder:
     ) -> None:
         self.master_seed = check_master_seed(master_seed)
         self.drawn = drawn
+        # Whether a checkpoint's seed may still take this one's place: not once a checkpoint has been loaded.
+        self.gives_way = drawn
         self.place = place
         self.coordinates: dict[str, Value] = dict({"rank": place.rank} if coordinates is None else coordinates)
         self.task_seeds = {check_value("task", t): check_master_seed(s) for t, s in (task_seeds or {}).items()}
@@ -166,7 +168,11 @@ class Seeder:
         """Iterate over the epochs that are left; see `reproseed.epochs`."""
         return Epochs(self, n, name, coordinates)
 
-    def steps(self, iterable: Iterable[T] | int, name: str = "step") -> Steps[T]:
+    @overload
+    def steps(self, iterable: int, name: str = "step") -> Steps[int]: ...
+    @overload
+    def steps(self, iterable: Iterable[T], name: str = "step") -> Steps[T]: ...
+    def steps(self, iterable: Iterable[Any] | int, name: str = "step") -> Steps[Any]:
         """Iterate over steps in the innermost scope; see `reproseed.steps`."""
         return Steps(stack.innermost(), iterable, name)
 
@@ -314,7 +320,7 @@ class Seeder:
         return Stream(self._master_of(address, master_seed), private, f"stream:{name}", self.derivation)
 
     def _note_derived(self, what: str) -> None:
-        if self.drawn and len(self._derived) < 3:
+        if self.gives_way and len(self._derived) < 3:
             self._derived.append(what)
 
     def seeds_at(self, entry: Entry) -> dict[str, int]:
@@ -363,7 +369,7 @@ class Seeder:
 
     def take_master_seed(self, master_seed: int, task_seeds: Mapping[Value, int]) -> None:
         """Take over the master seed of a checkpoint, and begin at its base stream."""
-        self.master_seed, self.drawn, self._derived = master_seed, False, []
+        self.master_seed, self._derived = master_seed, []
         self.task_seeds = dict(task_seeds)
         if stack.innermost() is None:
             self.seed_base()

@@ -621,6 +621,20 @@ def _enter(**coordinates: Any) -> None:
         pass
 
 
+@pytest.mark.parametrize("load", ["init", "load_state_dict"])
+def test_a_loaded_seed_gives_way_no_more_and_is_still_known_as_drawn(load):
+    state = rs.init().state_dict()
+    if load == "init":
+        rs.init(resume=state)
+    else:
+        rs.init()
+        rs.load_state_dict(state)
+    assert rs.state_dict()["drawn"] == 1
+    saved = rs.get_master_seed()
+    with pytest.raises(rs.StateMismatchError, match=f"Checkpoint has master seed 42, this run {saved}"):
+        rs.load_state_dict(rs.Seeder(42).state_dict())
+
+
 def test_what_was_derived_from_another_seed_does_not_bind_a_drawn_one():
     rs.init(master_seed=42)
     state = rs.state_dict()
