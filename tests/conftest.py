@@ -23,6 +23,13 @@ from reproseed.sources.accelerator import AcceleratorSource
 sys.path.append(str(Path(__file__).parent))  # for `import fakes`: importlib mode adds no folder by itself
 
 
+def _default_device() -> Any:
+    try:
+        return torch.get_default_device()
+    except AttributeError:  # torch 2.4, once a default device has been set and unset
+        return torch.device("cpu")
+
+
 def _flags() -> dict[str, Any]:
     """Process-wide settings that a test may not leave changed."""
     return {
@@ -33,7 +40,7 @@ def _flags() -> dict[str, Any]:
         "benchmark": torch.backends.cudnn.benchmark,
         "cudnn deterministic": torch.backends.cudnn.deterministic,
         "default dtype": torch.get_default_dtype(),
-        "default device": torch.get_default_device(),
+        "default device": _default_device(),
         "threads": torch.get_num_threads(),
         "grad": torch.is_grad_enabled(),
         "bit generator": np.random.mtrand._rand._bit_generator,
