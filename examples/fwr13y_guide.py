@@ -61,14 +61,6 @@ def parse(argv=None):
     return parser.parse_args(argv)
 
 
-def average(model):
-    """Average the gradients over the ranks, as DistributedDataParallel does."""
-    if dist.is_initialized() and dist.get_world_size() > 1:
-        for parameter in model.parameters():
-            dist.all_reduce(parameter.grad)
-            parameter.grad /= dist.get_world_size()
-
-
 def train(model, optimizer, loader):
     """Train for one epoch; return the mean loss."""
     model.train()
@@ -77,7 +69,6 @@ def train(model, optimizer, loader):
         optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(model(pictures), labels)
         loss.backward()
-        average(model)
         optimizer.step()
         total += loss.item()
     return total / len(loader)
@@ -107,6 +98,7 @@ def main(argv=None):
     ]
     model = torch.nn.Sequential(*layers)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    net = torch.nn.parallel.DistributedDataParallel(model) if world_size > 1 else model  # spreads rank 0's weights
     dataset = Digits(transforms)
     sampler = torch.utils.data.DistributedSampler(dataset, rank=local_rank, num_replicas=world_size, shuffle=True)
     loader = torch.utils.data.DataLoader(dataset, batch_size=32, shuffle=False, sampler=sampler)
@@ -121,7 +113,7 @@ def main(argv=None):
     for epoch in range(first, args.stop_after or args.epochs):
         seeder.reseed(1, epoch)  # task 1, the training
         loader.sampler.set_epoch(epoch)
-        losses.append(train(model, optimizer, loader))
+        losses.append(train(net, optimizer, loader))
         if local_rank == 0:
             print(f"seed {args.seed}  epoch {epoch}  loss {losses[-1]:.6f}")
             state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch + 1}

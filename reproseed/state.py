@@ -67,10 +67,10 @@ def unseal(state: object) -> dict[str, Any]:
     if version != FORMAT:
         raise StateError(f"the checkpoint has format {version!r}; this version of reproseed reads format {FORMAT}.")
     parts, checksums = {}, state["checksums"]
-    if isinstance(checksums, Mapping) and str(checksums.get("format")).startswith("<generator object"):
+    if isinstance(checksums, Mapping) and "<generator object" in str(checksums.get("format")):
         raise StateError(
-            "the checkpoint was kept inside an optimizer's state, whose load_state_dict casts tensors and replaces "
-            "texts; keep it beside the optimizer's state_dict, not in it."
+            "the checkpoint's texts were rewritten by Optimizer.load_state_dict(), which casts all that optimizer "
+            "state holds: save the checkpoint beside the optimizer's state, not inside it."
         )
     for name, kind in PARTS.items():
         value = _to_bytes(state[name], name)

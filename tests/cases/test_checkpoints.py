@@ -67,22 +67,22 @@ def test_case_22_a_state_that_helpers_moved_or_cast_loads_and_a_meta_one_is_refu
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-def test_case_24_a_state_inside_optimizer_state_comes_back_whole(dtype):
-    """Optimizer.load_state_dict casts what it holds to the parameter's dtype."""
+def test_case_24_a_state_inside_optimizer_state_is_refused_with_what_to_do(dtype):
+    """Optimizer.load_state_dict casts tensors, which could be undone, and rewrites texts, which cannot."""
     _kept = _run()
-    _draws()
     parameter = torch.nn.Parameter(torch.ones(2, dtype=dtype))
     optimizer = torch.optim.SGD([parameter], lr=0.1, momentum=0.9)
     optimizer.state[parameter]["rng"] = rs.state_dict()
     saved = optimizer.state_dict()
-    following = _draws()
     other = torch.nn.Parameter(torch.ones(2, dtype=dtype))
     loaded = torch.optim.SGD([other], lr=0.1, momentum=0.9)
     loaded.load_state_dict(saved)
-    state = loaded.state[other]["rng"]
-    assert state["snapshot"]["python"]["words"].dtype == dtype
-    rs.load_state_dict(state)
-    assert _draws() == following
+    before = rs.snapshot()
+    with pytest.raises(
+        rs.StateError, match=r"rewritten by Optimizer\.load_state_dict\(\).*beside the optimizer's state"
+    ):
+        rs.load_state_dict(loaded.state[other]["rng"])
+    assert rs.snapshot() == before
 
 
 @pytest.mark.parametrize(("rank", "world"), [(0, 1), (0, 3), (1, 3), (2, 3)])
