@@ -25,7 +25,7 @@ class LintLevel(str, Enum):
     I = "I"  # noqa: E741 - the level's own name
 
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
+app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
 
 
 @app.callback(invoke_without_command=True)

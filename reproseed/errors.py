@@ -29,9 +29,9 @@ Depends on nothing, so that every module may import it.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-import types
 import warnings
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -131,7 +131,7 @@ def warn(message: str, category: type[Warning]) -> None:
     """Issue a warning that points at the line of the user's code that led here."""
     level = 1
     frame = sys._getframe(0)
-    while _inside(frame) and frame.f_back is not None:
+    while _inside(frame.f_code.co_filename) and frame.f_back is not None:
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level)
@@ -140,7 +140,7 @@ def warn(message: str, category: type[Warning]) -> None:
 def calling_line() -> tuple[str, int]:
     """Return file and line of the user's code that led here."""
     frame = sys._getframe(0)
-    while _inside(frame) and frame.f_back is not None:
+    while _inside(frame.f_code.co_filename) and frame.f_back is not None:
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
 
@@ -149,6 +149,7 @@ def calling_line() -> tuple[str, int]:
 calling_line._torchdynamo_disable = True  # type: ignore[attr-defined]  # dynamo's mark on a function
 
 
-def _inside(frame: types.FrameType) -> bool:
-    name = frame.f_code.co_filename
+@functools.cache
+def _inside(name: str) -> bool:
+    """Whether a file belongs to the library, or to what stands between it and the caller."""
     return name.startswith(_PACKAGE) or any(part in name for part in _THROUGH)
