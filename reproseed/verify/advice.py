@@ -14,7 +14,7 @@ from reproseed.verify.arms import Plan
 from reproseed.verify.differences import Comparison
 from reproseed.verify.findings import Findings
 from reproseed.verify.metrics import Point, by_name
-from reproseed.verify.runner import RunRecord
+from reproseed.verify.runs import RunRecord
 from reproseed.verify.template import Template
 
 _EVALUATION = re.compile(r"eval|val|test|acc|metric|perplexity|bleu|f1", re.IGNORECASE)

@@ -11,9 +11,10 @@ from typing import Any
 from reproseed.verify.advice import next_steps, parting, warnings_of
 from reproseed.verify.arms import ARMS, Plan
 from reproseed.verify.findings import Findings, find
-from reproseed.verify.metrics import MetricsSource
+from reproseed.verify.readers import MetricsSource
 from reproseed.verify.report import VerifyReport
-from reproseed.verify.runner import VARIED, Job, Progress, Runner, RunRecord
+from reproseed.verify.runner import VARIED, Runner
+from reproseed.verify.runs import Job, Progress, RunRecord
 from reproseed.verify.template import Template
 from reproseed.verify.verdict import FAIL, Verdict, judge
 

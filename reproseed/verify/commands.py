@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reproseed.verify.errors import VerifyError
-from reproseed.verify.runner import Progress, RunRecord
+from reproseed.verify.runs import Progress, RunRecord
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -129,7 +129,8 @@ def _run(
 @contextmanager
 def _progress(console: Console) -> Iterator[Progress]:
     """Show runs done and the time left on a terminal, and one line a run in a log."""
-    from rich.progress import BarColumn, Progress as Bar, TextColumn
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
 
     columns = (
         TextColumn("{task.description}"),

@@ -148,7 +148,7 @@ def compare_runs(
     steps = list(dict.fromkeys((epoch, step) for _, epoch, step, _ in order))
     early = set(steps[: max(1, math.ceil(EARLY * len(steps)))])
     first = _largest(differences, order[at][1:3]) if at < len(order) else None
-    states = _state_differences(state_a or {}, state_b or {}) if state_a or state_b else []
+    states = state_differences(state_a or {}, state_b or {}) if state_a or state_b else []
     if first is None and states:
         first = max(states, key=lambda d: CLASSES.index(d.size))
     return Comparison(
@@ -194,7 +194,8 @@ def _metric_differences(
         a, b = at_a.get(key), at_b.get(key)
         name, epoch, step, _ = key
         if a is None or b is None:
-            value_a, value_b = (a and a.value), (b and b.value)
+            value_a = None if a is None else a.value
+            value_b = None if b is None else b.value
             result[key] = Difference(name, value_a, value_b, step, epoch)
             continue
         distance, size = _judge(a.value, b.value, *scale[name])
@@ -232,9 +233,10 @@ def _is_float32(value: float) -> bool:
         return False
 
 
-def _state_differences(
+def state_differences(
     state_a: Mapping[str, Fingerprint], state_b: Mapping[str, Fingerprint]
 ) -> list[Difference]:
+    """Return what differs between two final states, in their order."""
     found = []
     for path in {**state_a, **state_b}:
         a, b = state_a.get(path), state_b.get(path)
@@ -252,7 +254,7 @@ def _state_difference(name: str, a: Fingerprint | None, b: Fingerprint | None) -
     pairs = [(float(x), float(y)) for x, y in zip(a["sample"], b["sample"], strict=True) if x != y]
     if not pairs:
         return Difference(name, None, None, size="grey")
-    x, y = max(pairs, key=lambda pair: ulp(*pair, dtype=a["dtype"]))
+    x, y = max(pairs, key=lambda pair: ulp(pair[0], pair[1], a["dtype"]))
     distance = ulp(x, y, a["dtype"])
     return Difference(name, x, y, ulp=distance, size=classify(distance) if distance else "grey")
 

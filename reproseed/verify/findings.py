@@ -13,7 +13,7 @@ from reproseed.verify import alignment
 from reproseed.verify.arms import ARMS
 from reproseed.verify.differences import Comparison, compare_runs
 from reproseed.verify.metrics import Point, by_name, quantum, summaries
-from reproseed.verify.runner import RunRecord
+from reproseed.verify.runs import RunRecord
 
 
 @dataclass(frozen=True)

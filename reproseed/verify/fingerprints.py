@@ -129,7 +129,7 @@ def _number(value: Any) -> float | int | str:
     """Return a number as JSON can hold it: NaN and infinities as text."""
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return repr(value)
-    return int(value) if isinstance(value, bool) else value  # type: ignore[no-any-return]  # int or float
+    return int(value) if isinstance(value, bool) else value
 
 
 def _digest(dtype: str, shape: Any, data: Any) -> str:

@@ -5,6 +5,7 @@ Nothing here touches pyplot, so that a notebook's own figures are left alone.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -77,6 +78,7 @@ def plot_arms(findings: Findings, metric: str) -> Figure:
         dress(axes, title=f"{arm}, {len(runs)} {'run' if len(runs) == 1 else 'runs'}")
         for xs, ys in runs:
             _line(axes, xs, ys, color=ARM_COLOURS[arm], alpha=0.8, linewidth=1.1)
+    _scale(panels[0, 0], curves)
     panels[-1, 0].set_xlabel(_x_label(findings, metric), fontsize=FONT, color=INK)
     figure.supylabel(metric, fontsize=FONT, color=INK)
     return figure
@@ -105,6 +107,7 @@ def plot_overlay(findings: Findings, metric: str) -> Figure:
         alpha = 0.5 if arm == "full" else 1.0
         _line(axes, xs, means, color=colour, linestyle=_DASHES[arm], linewidth=width, alpha=alpha,
               label=arm)  # fmt: skip
+    _scale(axes, _curves(findings, metric))
     _resume_mark(axes, findings, metric)
     legend(axes, 5)
     return figure
@@ -128,7 +131,7 @@ def plot_difference(findings: Findings, metric: str) -> Figure:
     gaps["full"] = gaps["full"][1:]
     positive = [g for runs in gaps.values() for _, ys in runs for g in ys if 0 < g < math.inf]
     lowest = min([*finite, *positive])
-    rows = [lowest * 10.0 ** -(1.0 + 0.55 * i) for i in range(len(gaps))]
+    rows = [lowest * 10.0 ** -(1.5 + 0.6 * i) for i in range(len(gaps))]
     for row, (arm, runs) in zip(rows, gaps.items(), strict=True):
         for index, (xs, ys) in enumerate(runs):
             _gap_line(axes, xs, ys, row, ARM_COLOURS[arm], arm if index == 0 else None)
@@ -137,8 +140,9 @@ def plot_difference(findings: Findings, metric: str) -> Figure:
     )
     axes.axhline(lowest / 10**0.5, color=FAINT, linewidth=0.6)
     axes.set_ylim(rows[-1] / 10**0.5, max([*finite, *positive]) * 10**0.7)
-    axes.text(0.995, lowest / 10**0.6, "equal ", transform=axes.get_yaxis_transform(), ha="right",
-              va="top", fontsize=FONT - 1, color=INK)  # fmt: skip
+    foot = axes.get_yaxis_transform()
+    axes.text(0.995, lowest / 10**0.6, "bit-equal ", transform=foot, ha="right", va="top",
+              fontsize=FONT - 1, color=INK)  # fmt: skip
     _resume_mark(axes, findings, metric)
     legend(axes, 3)
     return figure
@@ -146,7 +150,7 @@ def plot_difference(findings: Findings, metric: str) -> Figure:
 
 def plot_final(findings: Findings, metric: str) -> Figure:
     """Draw the final value of every run, with mean and SD of each arm."""
-    chosen = [s for s in findings.summaries if s.metric == metric]
+    chosen = [s for s in findings.summaries if s.metric == metric and s.arm != "half"]
     figure = new_figure(2.9)
     axes = figure.subplots()
     dress(axes, y=f"{metric}, final")
@@ -194,7 +198,8 @@ def plot_strip(findings: Findings) -> Figure:
         cmap=colours,
         vmin=-0.5,
         vmax=len(CLASSES) - 0.5,
-        edgecolors="none",
+        edgecolors="face",
+        linewidth=0.5,  # else seams show between the cells
     )
     axes.invert_yaxis()
     axes.set_yticks([i + 0.42 for i in range(len(pairs))], [_row_name(c) for c in pairs])
@@ -233,10 +238,7 @@ def _curves(findings: Findings, metric: str) -> dict[str, list[Curve]]:
     base = by_name(findings.arm("full")[0].points).get(metric, [])
     steps = [p.step for p in base]
     rising = (
-        all(
-            a is not None and b is not None and a < b
-            for a, b in zip(steps, steps[1:], strict=False)
-        )
+        all(a is not None and b is not None and a < b for a, b in itertools.pairwise(steps))
         and None not in steps
     )
     xs = [float(s if rising and s is not None else i) for i, s in enumerate(steps)]
@@ -248,6 +250,13 @@ def _curves(findings: Findings, metric: str) -> dict[str, list[Curve]]:
             if ys:
                 curves.setdefault(arm, []).append((xs[start : start + len(ys)], ys))
     return curves
+
+
+def _scale(axes: Axes, curves: dict[str, list[Curve]]) -> None:
+    """Use a log scale where a linear one would press most of the run onto the axis."""
+    values = [y for runs in curves.values() for _, ys in runs for y in ys if math.isfinite(y)]
+    if values and min(values) > 0 and max(values) > 30 * min(values):
+        axes.set_yscale("log")
 
 
 def _x_label(findings: Findings, metric: str) -> str:
@@ -267,7 +276,8 @@ def _resume_mark(axes: Axes, findings: Findings, metric: str) -> None:
         x = (before[-1] + after[0]) / 2
         axes.axvline(x, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), alpha=0.7)
         axes.annotate("resumed", (x, 1), xycoords=axes.get_xaxis_transform(), xytext=(3, -2),
-                      textcoords="offset points", va="top", fontsize=FONT - 1, color=INK)  # fmt: skip
+                      textcoords="offset points", va="top", fontsize=FONT - 1,
+                      color=INK)  # fmt: skip
 
 
 def _gap(a: float | None, b: float) -> float:
@@ -286,7 +296,7 @@ def _gap_line(
 
 
 def _line(axes: Axes, xs: Sequence[float], ys: Sequence[float], **style: object) -> None:
-    """Draw a line, with marks where it has few points (a single one would be invisible)."""
-    if len(xs) <= 30:
+    """Draw a line, with marks where it has few points: a single one would be invisible."""
+    if len(xs) <= 3:
         style |= {"marker": "o", "markersize": 3}
     axes.plot(xs, ys, **style)  # type: ignore[arg-type]  # matplotlib's own keywords

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 GRACE = 2.0
 """Seconds between the request to end and the kill."""
@@ -78,7 +79,7 @@ class Processes:
         argv: Sequence[str],
         directory: Path,
         environment: Mapping[str, str],
-        sink: object,
+        sink: IO[bytes],
     ) -> subprocess.Popen[bytes] | None:
         with self._lock:
             if self._stopped:
@@ -88,7 +89,7 @@ class Processes:
                 cwd=directory,
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,
-                stdout=sink,  # type: ignore[arg-type]  # an open binary file
+                stdout=sink,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )

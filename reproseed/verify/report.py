@@ -20,7 +20,7 @@ from reproseed.verify.arms import Plan
 from reproseed.verify.differences import EARLY, LOGIC_ULP, ROUNDING_ULP, Comparison, Difference
 from reproseed.verify.findings import Control, Findings
 from reproseed.verify.privacy import Scrubber
-from reproseed.verify.runner import RunRecord
+from reproseed.verify.runs import RunRecord
 from reproseed.verify.states import FinalState
 from reproseed.verify.verdict import Verdict
 

@@ -13,15 +13,17 @@ import contextlib
 import os
 import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from reproseed.verify.arms import derive_seed
 from reproseed.verify.errors import MissingPackageError, UsageError, VerifyError
-from reproseed.verify.metrics import MetricsSource, Point, select
+from reproseed.verify.metrics import select
 from reproseed.verify.process import Outcome, Processes
-from reproseed.verify.states import FinalState, read_final_state
+from reproseed.verify.readers import MetricsSource
+from reproseed.verify.runs import Job, Progress, RunRecord
+from reproseed.verify.states import read_final_state
 from reproseed.verify.template import Template
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
@@ -29,71 +31,6 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXP
 VARIED = ("hashseed", "cwd")
 TAIL_LINES = 30
 TAIL_CHARACTERS = 4000
-
-
-@dataclass(frozen=True)
-class Job:
-    """One run to make.
-
-    Attributes:
-        name: unique, such as `resume-0`; also its folder.
-        seed: the master seed; None for an unseeded run.
-        first_epoch, last_epoch: where it begins and stops, the latter excluded.
-        total_epochs: the epochs of a full run.
-        resume_from: the name of the job whose checkpoint it starts from, or "".
-        task_seeds: master seeds of single tasks, or "".
-    """
-
-    name: str
-    arm: str
-    repeat: int
-    seed: int | None
-    first_epoch: int
-    last_epoch: int
-    total_epochs: int
-    resume_from: str = ""
-    task_seeds: str = ""
-
-
-@dataclass
-class RunRecord:
-    """One run as it was made, and what it left.
-
-    Attributes:
-        argv: the argument vector that was run.
-        env: the variables that were set for it beside the caller's.
-        directory: its folder, with `output.log`, the metrics, the checkpoint and the state.
-        rc: its exit code; None if it was killed, or never started.
-        status: "ok", "failed", "timed out" or "skipped".
-        output_tail: the last lines that it printed.
-        problem: what is wrong with it, in words; "" if nothing.
-    """
-
-    job: Job
-    argv: list[str]
-    env: dict[str, str]
-    directory: Path
-    rc: int | None = None
-    seconds: float = 0.0
-    status: str = "ok"
-    output_tail: str = ""
-    problem: str = ""
-    points: list[Point] = field(default_factory=list)
-    state: FinalState = field(default_factory=FinalState)
-
-    @property
-    def name(self) -> str:
-        """The run's name, such as `resume-0`."""
-        return self.job.name
-
-    @property
-    def ok(self) -> bool:
-        """Whether the run ended by itself with exit code 0."""
-        return self.status == "ok"
-
-
-Progress = Callable[[RunRecord, int, int, "float | None"], None]
-"""Called after each run with its record, runs done, runs in all, and seconds left (estimated)."""
 
 
 @dataclass
@@ -139,7 +76,7 @@ class Runner:
             raise UsageError(f"threads is {self.threads}; it must be at least 1.")
 
     def run(self, chains: Sequence[Sequence[Job]]) -> list[RunRecord]:
-        """Run chains of jobs; the members of one follow each other. A failed one stops nothing else.
+        """Run chains of jobs; members of one follow each other. A failed one stops nothing else.
 
         Returns:
             The records, in the order of the jobs.
@@ -217,6 +154,8 @@ class Runner:
         env["PYTHONUNBUFFERED"] = "1"
         if "hashseed" in self.vary:
             env["PYTHONHASHSEED"] = str(derive_seed(0, job.name) + 1)
+        else:
+            env["PYTHONHASHSEED"] = os.environ.get("PYTHONHASHSEED", "0")
         return env
 
     def _working_directory(self, directory: Path) -> Path:

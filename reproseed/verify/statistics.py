@@ -168,8 +168,8 @@ def probability_of_improvement(
 ) -> tuple[float, float, float]:
     """Return how probable it is that a run of `b` beats the paired run of `a`, with its interval.
 
-    Ties count half. The interval is a percentile bootstrap over pairs, as in Bouthillier et al. 2021;
-    where all pairs agree it would have no width, so Wilson's interval is joined to it.
+    Ties count half. The interval is a percentile bootstrap over pairs, as in Bouthillier et al.
+    2021; where all pairs agree it would have no width, so Wilson's interval is joined to it.
     """
     x, y = _arrays(a, b)
     gain = x - y if better == "lower" else y - x

@@ -1,9 +1,9 @@
-"""The command to verify: an argument vector with placeholders and optional groups.
+r"""The command to verify: an argument vector with placeholders and optional groups.
 
 `{seed}` is replaced by a value. A group `[[...]]` vanishes when one of the placeholders in it is
 empty, as `seed` is in the unseeded arm; it may reach over several arguments. The result is an
 argument vector, never a line for a shell. `{{seed}}` stands for the literal text `{seed}`, and
-`\\[[` for a literal `[[`. Braces around anything but a name stay as they are.
+`\[[` for a literal `[[`. Braces around anything but a name stay as they are.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Template:
         return filled
 
     def __str__(self) -> str:
-        """Return the command as it is typed; the marks of placeholders and groups need no quotes."""
+        """Return the command as it is typed; placeholders and groups need no quotes."""
         return " ".join(t if _PLAIN.fullmatch(t) else shlex.quote(t) for t in self.source)
 
 

@@ -47,7 +47,7 @@ def _sentence(name: str, comparisons: Sequence[Comparison], earlier: bool) -> st
     differ = [c for c in comparisons if not c.equal]
     title = name.capitalize()
     if not differ:
-        return f"{title}: {_all(len(comparisons))} bit-equal{_covers(comparisons)}."
+        return f"{title}: {_runs(len(comparisons))} bit-equal{_covers(comparisons)}."
     first = min(differ, key=lambda c: (c.equal_until, -CLASSES.index(c.size)))
     if earlier:
         meaning = "as must be expected where the runs before differ"
@@ -125,8 +125,8 @@ def dead_control(other_alive: bool | None) -> str:
     return reason
 
 
-def _all(count: int) -> str:
-    return "the one is" if count == 1 else f"all {count} are"
+def _runs(count: int) -> str:
+    return "1 run," if count == 1 else f"{count} runs,"
 
 
 def _covers(comparisons: Sequence[Comparison]) -> str:
