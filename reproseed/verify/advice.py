@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reproseed.verify import verdict as v
 from reproseed.verify.arms import Plan
-from reproseed.verify.differences import Comparison
+from reproseed.verify.differences import Comparison, worst
 from reproseed.verify.findings import Findings
 from reproseed.verify.metrics import Point, by_name
 from reproseed.verify.runs import RunRecord
@@ -112,9 +113,10 @@ def next_steps(
 
 
 def parting(findings: Findings) -> Comparison | None:
-    """Return the comparison to trace: the first kind that differs, earliest difference first."""
+    """Return the comparison to trace: of the largest class, of the first kind, and earliest."""
+    size = worst(findings.comparisons)
     for name in ("repeat", "prefix", "resume"):
-        differ = [c for c in findings.of(name) if not c.equal]
+        differ = [c for c in findings.of(name) if not c.equal and c.size == size]
         if differ:
             return min(differ, key=lambda c: c.equal_until)
     return None
@@ -124,6 +126,9 @@ def _after_failure(findings: Findings, template: Template, out: Path) -> list[St
     failed = next(r for r in findings.records if not r.ok)
     log = os.path.relpath(failed.directory / "output.log")
     steps = [Step(f"read all that {failed.name} printed", f"less {shlex.quote(log)}")]
+    if "ModuleNotFoundError" in failed.output_tail and template.source[0].startswith("python"):
+        why = "the command's Python may not be the one that has the packages; name it in full"
+        steps.append(Step(why, " ".join([sys.executable, *template.source[1:2], "..."])))
     if failed.status != "skipped":
         steps.append(Step("run it by itself", _alone(failed, template, out)))
     return steps

@@ -100,7 +100,8 @@ def verify(
         progress,
     )
     findings = find(runner.run(_jobs(plan)))
-    verdict = judge(plan, findings)
+    told = metrics_from is not None or "metrics" in runner.template.names
+    verdict = judge(plan, findings, expects_metrics=told)
     traced = None
     if verdict.name == FAIL and trace is not None:
         traced, verdict = _traced(trace, findings, verdict)

@@ -87,7 +87,7 @@ class CompareReport:
         """
         apart = statistics.variance(self.first) + statistics.variance(self.second)
         together = statistics.variance(self.differences)
-        if together == 0:
+        if together <= apart * 1e-20:  # nothing but the rounding of the subtraction
             return math.inf if apart > 0 else float(len(self.first))
         return math.ceil(len(self.first) * apart / together)
 
@@ -108,7 +108,7 @@ class CompareReport:
         mean, low, high = self.mean_difference
         p, p_low, p_high = self.improvement
         unpaired = self.unpaired_runs
-        runs = f"{unpaired:.0f} a side" if math.isfinite(unpaired) else "without limit"
+        runs = f"{unpaired:,.0f} a side" if math.isfinite(unpaired) else "no number is enough"
         return [
             ("mean of the first", f"{statistics.fmean(self.first):.6g}", ""),
             ("mean of the second", f"{statistics.fmean(self.second):.6g}", ""),

@@ -73,6 +73,7 @@ class Comparison:
         early_ulp: the largest difference within the first tenth of the compared steps.
         size: the class, one of `CLASSES`.
         state: how many entries of the final state were compared, and how many differ.
+        state_size: the largest class of difference in the final state.
         sizes: for the picture: the class of every step, in order.
         note: how the values were aligned, where that was not by their own keys.
     """
@@ -85,6 +86,7 @@ class Comparison:
     first: Difference | None = None
     early_ulp: float = 0.0
     state: tuple[int, int] = (0, 0)
+    state_size: str = "equal"
     sizes: tuple[str, ...] = ()
     note: str = ""
 
@@ -125,6 +127,11 @@ def classify(difference: float) -> str:
     return "grey" if difference < LOGIC_ULP else "logic"
 
 
+def worst(comparisons: Sequence[Comparison]) -> str:
+    """Return the largest class of difference; equal for none."""
+    return max((c.size for c in comparisons), key=CLASSES.index, default="equal")
+
+
 def compare_runs(
     name: str,
     a: str,
@@ -149,17 +156,17 @@ def compare_runs(
     early = set(steps[: max(1, math.ceil(EARLY * len(steps)))])
     first = _largest(differences, order[at][1:3]) if at < len(order) else None
     states = state_differences(state_a or {}, state_b or {}) if state_a or state_b else []
-    if first is None and states:
-        first = max(states, key=lambda d: CLASSES.index(d.size))
+    worst_state = max(states, key=lambda d: CLASSES.index(d.size), default=None)
     return Comparison(
         name,
         a,
         b,
         compared=len(order),
         equal_until=at,
-        first=first,
+        first=first or worst_state,
         early_ulp=max((d.ulp for k, d in differences.items() if k[1:3] in early), default=0.0),
         state=(len({*(state_a or {}), *(state_b or {})}), len(states)),
+        state_size=worst_state.size if worst_state else "equal",
         sizes=_sizes(differences, steps),
         note=note,
     )

@@ -33,7 +33,7 @@ body.reproseed-page{background:#16181c}}
 padding:.6rem .7rem;margin:.3rem 0 .8rem;white-space:pre-wrap;overflow-wrap:anywhere;color:inherit}
 .reproseed .pictures{display:grid;gap:1.6rem;
 grid-template-columns:repeat(auto-fit,minmax(min(100%,430px),1fr))}
-.reproseed figure{margin:0;min-width:0}
+.reproseed figure{margin:0;min-width:0;max-width:680px}
 .reproseed svg{width:100%;height:auto;display:block;color:var(--ink)}
 .reproseed svg text{font-family:system-ui,-apple-system,"Segoe UI",sans-serif!important}
 .reproseed figcaption{color:var(--soft);font-size:.88rem;margin-top:.3rem}

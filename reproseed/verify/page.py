@@ -89,7 +89,7 @@ def _trace(trace: Mapping[str, Any] | None) -> str:
 
 def _comparisons(data: Mapping[str, Any]) -> str:
     controls = [c for control in data["controls"] for c in control["comparisons"]]
-    head = ["kind", "run", "with", "equal", "result", "first difference", "ULP"]
+    head = ["kind", "run", "with", "equal until", "result", "first difference", "ULP"]
     rows = []
     for found in [*data["comparisons"], *controls]:
         first = found["first"]

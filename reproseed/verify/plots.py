@@ -35,7 +35,7 @@ _DASHES = {"full": "-", "half": (0, (5, 2)), "resume": (0, (2, 1.5)), "unseeded"
 _FLOOR = 2.0**-24
 CAPTIONS = {
     "difference": "How far each run is from the first full one. Runs on a row at the foot are"
-    " bit-equal; rounding starts at the grey line; a fault starts far above it.",
+    " bit-equal; rounding starts about the dotted line, a fault far above it.",
     "strip": "Where runs part first. Each row is a pair of runs; the last cell is the final state.",
     "overlay": "Mean and range of each arm. Full, half and resumed runs must lie on one line.",
     "arms": "Every run by itself. Only the unseeded runs may differ from each other.",
@@ -183,7 +183,7 @@ def plot_strip(findings: Findings) -> Figure:
         *(c for control in findings.controls for c in control.comparisons),
     ]
     steps = max(1, *(len(c.sizes) for c in pairs))
-    figure = new_figure(1.0 + 0.24 * len(pairs))
+    figure = new_figure(1.0 + min(0.24 * len(pairs), max(3.5, 0.15 * len(pairs))))
     axes = figure.subplots()
     dress(axes, x="compared step, in order; then the final state")
     colours = ListedColormap([CLASS_COLOURS[name] for name in CLASSES])
@@ -218,12 +218,9 @@ def _cells(comparison: Comparison, steps: int, gap: int) -> list[float]:
     sizes = [float(CLASSES.index(size)) for size in comparison.sizes]
     missing = [math.nan] * (steps - len(sizes))
     row = [*missing, *sizes] if comparison.name == "resume" else [*sizes, *missing]
-    total, differ = comparison.state
-    if not total:
+    if not comparison.state[0]:
         return [*row, math.nan, math.nan]
-    metrics_equal = comparison.equal_until == comparison.compared
-    size = CLASSES.index(comparison.size) if metrics_equal else CLASSES.index("logic")
-    return [*row, math.nan, float(size if differ else 0)]
+    return [*row, math.nan, float(CLASSES.index(comparison.state_size))]
 
 
 def _row_name(comparison: Comparison) -> str:

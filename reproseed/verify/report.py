@@ -207,6 +207,7 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "equal_until": comparison.equal_until,
         "state_entries": comparison.state[0],
         "state_differing": comparison.state[1],
+        "state_class": comparison.state_size,
         "class": comparison.size,
         "first": None if comparison.first is None else difference(comparison.first),
         "early_ulp": number(comparison.early_ulp),

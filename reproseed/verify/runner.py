@@ -186,7 +186,9 @@ class Runner:
             record.problem = f"killed after {self.timeout:g} s, with all processes that it started"
         elif outcome.problem or outcome.rc != 0:
             record.status = "failed"
-            record.problem = outcome.problem or f"ended with exit code {outcome.rc}"
+            last = (record.output_tail.splitlines() or [""])[-1].strip()[:200]
+            ended = f"ended with exit code {outcome.rc}" + (f": {last}" if last else "")
+            record.problem = outcome.problem or ended
         try:
             points = self.source.read(values, work, record.directory / "output.log")
             record.points = select(points, self.metrics, self.ignore)

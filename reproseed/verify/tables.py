@@ -47,7 +47,7 @@ def _comparisons(data: dict[str, Any]) -> Any:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("", "run", "with", "equal", "result", "first difference"):
+    for name in ("", "run", "with", "equal until", "result", "first difference"):
         table.add_column(name, overflow="fold")
     controls = [c for control in data["controls"] for c in control["comparisons"]]
     for found in [*data["comparisons"], *controls]:

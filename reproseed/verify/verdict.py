@@ -8,18 +8,11 @@ p = 0.035 with it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from reproseed.verify.arms import FEWEST_FOR_STATISTICS, Plan
-from reproseed.verify.differences import (
-    CLASSES,
-    EARLY,
-    LOGIC_ULP,
-    ROUNDING_ULP,
-    Comparison,
-)
+from reproseed.verify.differences import EARLY, LOGIC_ULP, ROUNDING_ULP, worst
 from reproseed.verify.findings import Findings
 from reproseed.verify.inference import tests_of
 from reproseed.verify.wording import dead_control, reasons_of, seed_ignored
@@ -55,15 +48,23 @@ class Verdict:
         return EXIT_CODES[self.name]
 
 
-def judge(plan: Plan, findings: Findings) -> Verdict:
-    """Decide, in the order of the module's description."""
+def judge(plan: Plan, findings: Findings, *, expects_metrics: bool = False) -> Verdict:
+    """Decide, in the order of the module's description.
+
+    Args:
+        plan: what was asked.
+        findings: what was found.
+        expects_metrics: whether the command was told where to write metrics, so that it is a
+            fault if there are none.
+    """
     failed = [r for r in findings.records if not r.ok]
     parts = reasons_of(findings.comparisons)
     if failed:
         reasons = tuple(f"{r.name} {r.status}: {r.problem}." for r in failed)
         return Verdict(RUN_FAILED, None, reasons + parts)
-    if not any(r.points or r.state.entries for r in findings.records):
-        return Verdict(INCONCLUSIVE, None, (_nothing(findings),))
+    without = not any(r.points for r in findings.records)
+    if without and (expects_metrics or not any(r.state.entries for r in findings.records)):
+        return Verdict(INCONCLUSIVE, None, (_nothing(findings), *parts))
     dead = _dead(findings)
     if dead is not None:
         return replace(dead, reasons=dead.reasons + parts)
@@ -72,17 +73,12 @@ def judge(plan: Plan, findings: Findings) -> Verdict:
     return _different(plan, findings, parts)
 
 
-def worst(comparisons: Sequence[Comparison]) -> str:
-    """Return the largest class of difference."""
-    return max((c.size for c in comparisons), key=CLASSES.index, default="equal")
-
-
 def _nothing(findings: Findings) -> str:
-    problem = findings.records[0].state.problem if findings.records else ""
-    return (
-        "There is nothing to compare: no run wrote metrics where they were looked for, and there"
-        f" is no final state ({problem})."
-    )
+    state = findings.records[0].state if findings.records else None
+    missing = "No run wrote metrics where they were looked for"
+    if state is not None and state.entries:
+        return f"{missing}, so that only final states could be compared."
+    return f"{missing}, and there is no final state ({state.problem if state else 'no run'})."
 
 
 def _dead(findings: Findings) -> Verdict | None:

@@ -15,13 +15,14 @@ _REPEAT = {
     " does not reach, or depends on the order of a set, a folder listing or threads",
 }
 _PREFIX = (
-    "the half run is not the beginning of the full one, though repeats are equal: something depends"
-    " on the total number of epochs (a learning-rate schedule, say; give it {total_epochs})"
+    "the half run is not the beginning of the full one, and differs more than repeats do: something"
+    " depends on the total number of epochs (a learning-rate schedule, say; give it {total_epochs})"
 )
 _RESUME = (
-    "the resumed run is not the rest of the full one, though repeats and the half run are equal:"
-    " the checkpoint lacks something, or something of it is not restored"
+    "the resumed run is not the rest of the full one, and differs more than repeats and the half"
+    " run do: the checkpoint lacks something, or something of it is not restored"
 )
+_EXPECTED = "as must be expected where the runs before it differ as much"
 _CLASS = {
     "rounding": "at rounding level",
     "grey": "too large for reordered sums, or not measurable",
@@ -34,23 +35,23 @@ def reasons_of(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     groups = {
         name: [c for c in comparisons if c.name == name] for name in ("repeat", "prefix", "resume")
     }
-    earlier = False
+    earlier = 0
     sentences = []
     for name, group in groups.items():
         if group:
             sentences.append(_sentence(name, group, earlier))
-            earlier = earlier or any(not c.equal for c in group)
+            earlier = max(earlier, *(CLASSES.index(c.size) for c in group))
     return tuple(sentences)
 
 
-def _sentence(name: str, comparisons: Sequence[Comparison], earlier: bool) -> str:
+def _sentence(name: str, comparisons: Sequence[Comparison], earlier: int) -> str:
     differ = [c for c in comparisons if not c.equal]
     title = name.capitalize()
     if not differ:
         return f"{title}: {_runs(len(comparisons))} bit-equal{_covers(comparisons)}."
-    first = min(differ, key=lambda c: (c.equal_until, -CLASSES.index(c.size)))
-    if earlier:
-        meaning = "as must be expected where the runs before differ"
+    first = min(differ, key=lambda c: (-CLASSES.index(c.size), c.equal_until))
+    if earlier >= CLASSES.index(first.size):
+        meaning = _EXPECTED
     else:
         meaning = {"repeat": _REPEAT[first.size], "prefix": _PREFIX, "resume": _RESUME}[name]
     return (
