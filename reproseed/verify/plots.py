@@ -36,7 +36,8 @@ _FLOOR = 2.0**-24
 CAPTIONS = {
     "difference": "How far each run is from the first full one. Runs on a row at the foot are"
     " bit-equal; rounding starts about the dotted line, a fault far above it.",
-    "strip": "Where runs part first. Each row is a pair of runs; the last cell is the final state.",
+    "strip": "Where runs part first. Each row is a pair of runs, its last cell the final state."
+    " The controls at the foot (unseeded, other) must differ.",
     "overlay": "Mean and range of each arm. Full, half and resumed runs must lie on one line.",
     "arms": "Every run by itself. Only the unseeded runs may differ from each other.",
     "final": "The mean of the last values of each run, and the standard deviation by arm.",
