@@ -17,9 +17,7 @@ app = typer.Typer(
 _AFTER = {"allow_extra_args": True, "ignore_unknown_options": True}
 Command = Annotated[list[str], typer.Argument(help="The command, after --, with placeholders.")]
 Epochs = Annotated[int, typer.Option(help="Epochs of a full run.")]
-Metrics = Annotated[
-    str, typer.Option(help="Patterns of metric names, as loss,eval/*. Default: all.")
-]
+Metrics = Annotated[str, typer.Option(help="Patterns of metric names, as loss,eval/*. Default: all.")]
 MetricsFrom = Annotated[
     str | None,
     typer.Option(help="auto, jsonl, csv, dllogger or tensorboard, with :PATH; or regex:PATTERN."),
@@ -47,9 +45,7 @@ def verify(
     metrics: Metrics = "",
     ignore: Annotated[str, typer.Option(help="Patterns of metrics to leave out.")] = "",
     metrics_from: MetricsFrom = None,
-    vary: Annotated[
-        str, typer.Option(help="What differs on purpose: hashseed,cwd or nothing.")
-    ] = "hashseed,cwd",
+    vary: Annotated[str, typer.Option(help="What differs on purpose: hashseed,cwd or nothing.")] = "hashseed,cwd",
     out: Annotated[str, typer.Option(help="Folder for runs and report.")] = "reproseed-verify",
     jobs: Jobs = 1,
     timeout: Timeout = None,

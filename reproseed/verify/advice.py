@@ -53,13 +53,9 @@ def warnings_of(plan: Plan, findings: Findings) -> list[str]:
             " that do not enter the metrics can be lost unseen."
         )
     if full and not points:
-        warnings.append(
-            "No metrics were found, so that a difference has no step; the half run is not compared."
-        )
+        warnings.append("No metrics were found, so that a difference has no step; the half run is not compared.")
     if findings.all_rounded:
-        warnings.append(
-            f"Rounded when logged: {', '.join(findings.rounded)}. A first difference shows late."
-        )
+        warnings.append(f"Rounded when logged: {', '.join(findings.rounded)}. A first difference shows late.")
     if not findings.controls:
         warnings.append("There was no control arm: a script without any randomness passes too.")
     if "resume" in plan.arms and points:
@@ -97,9 +93,7 @@ def next_steps(
         arms += "" if "other" in plan.arms else ",other"
         return [Step("take other seeds as the control", again(arms=arms))]
     if verdict.name == v.SEED_IGNORED and "seed" not in template.names:
-        return [
-            Step("pass the seed to the script", again(template=f"{template} [[--seed {{seed}}]]"))
-        ]
+        return [Step("pass the seed to the script", again(template=f"{template} [[--seed {{seed}}]]"))]
     steps = []
     if verdict.name == v.INCONCLUSIVE:
         steps += _after_doubt(findings)
@@ -145,9 +139,7 @@ def _after_doubt(findings: Findings) -> list[Step]:
     return steps
 
 
-def _after_divergence(
-    findings: Findings, template: Template, out: Path, again: Callable[..., str]
-) -> list[Step]:
+def _after_divergence(findings: Findings, template: Template, out: Path, again: Callable[..., str]) -> list[Step]:
     pair = parting(findings)
     if pair is None or pair.first is None:
         return []
@@ -179,9 +171,7 @@ def _near(text: str, out: Path) -> str:
     return text.replace(str(out), os.path.relpath(out))
 
 
-def _verify(
-    plan: Plan, template: Template, options: Sequence[str], changes: Mapping[str, object]
-) -> str:
+def _verify(plan: Plan, template: Template, options: Sequence[str], changes: Mapping[str, object]) -> str:
     given: dict[str, object] = {"epochs": plan.epochs, "seed": plan.seed}
     if "half" in plan.arms:
         given["half"] = plan.stop

@@ -53,8 +53,7 @@ def tail(full: Sequence[Point], half: Sequence[Point], resumed: Sequence[Point])
             by_order.append(name)
             expected += rest
             moved += [
-                replace(point, step=place.step, epoch=place.epoch)
-                for point, place in zip(theirs, rest, strict=True)
+                replace(point, step=place.step, epoch=place.epoch) for point, place in zip(theirs, rest, strict=True)
             ]
             continue
         keys = set(keyed(theirs))

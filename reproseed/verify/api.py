@@ -137,9 +137,7 @@ def _jobs(plan: Plan) -> list[list[Job]]:
     ]
 
 
-def _traced(
-    trace: Trace, findings: Findings, verdict: Verdict
-) -> tuple[Mapping[str, Any] | None, Verdict]:
+def _traced(trace: Trace, findings: Findings, verdict: Verdict) -> tuple[Mapping[str, Any] | None, Verdict]:
     pair = parting(findings)
     if pair is None:
         return None, verdict

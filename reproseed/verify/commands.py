@@ -106,9 +106,7 @@ def run_compare(
     return _run(action, console, quiet=json == "-")
 
 
-def _run(
-    action: Callable[[Console, Progress], int], console: Console | None, *, quiet: bool
-) -> int:
+def _run(action: Callable[[Console, Progress], int], console: Console | None, *, quiet: bool) -> int:
     from rich.console import Console
 
     console = console or Console()

@@ -211,9 +211,7 @@ def compare_versions(
     if better not in {"lower", "higher"}:
         raise UsageError(f"better is {better!r}; it must be lower or higher.")
     if repeats < FEWEST_FOR_STATISTICS:
-        raise UsageError(
-            f"repeats is {repeats}; a comparison needs at least {FEWEST_FOR_STATISTICS} pairs."
-        )
+        raise UsageError(f"repeats is {repeats}; a comparison needs at least {FEWEST_FOR_STATISTICS} pairs.")
     records: list[RunRecord] = []
     runners = []
     for side, template in (("first", first), ("second", second)):
@@ -244,15 +242,10 @@ def compare_versions(
 
 
 def _jobs(side: str, repeats: int, epochs: int, seed: int) -> list[Job]:
-    return [
-        Job(f"{side}-{i}", side, i, derive_seed(seed, "compare", i), 0, epochs, epochs)
-        for i in range(repeats)
-    ]
+    return [Job(f"{side}-{i}", side, i, derive_seed(seed, "compare", i), 0, epochs, epochs) for i in range(repeats)]
 
 
-def _pairs(
-    records: Sequence[RunRecord], metric: str, repeats: int
-) -> tuple[list[tuple[float, float]], list[str]]:
+def _pairs(records: Sequence[RunRecord], metric: str, repeats: int) -> tuple[list[tuple[float, float]], list[str]]:
     values = final_values(records, metric)
     pairs = [
         (values[f"first-{i}"], values[f"second-{i}"])
@@ -262,13 +255,10 @@ def _pairs(
     if len(pairs) < FEWEST_FOR_STATISTICS:
         problem = next(iter(failures(records)), f"not every run reported {metric}.")
         raise UsageError(
-            f"only {len(pairs)} of {repeats} pairs are whole; at least {FEWEST_FOR_STATISTICS} are"
-            f" needed. {problem}"
+            f"only {len(pairs)} of {repeats} pairs are whole; at least {FEWEST_FOR_STATISTICS} are needed. {problem}"
         )
     lost = repeats - len(pairs)
-    return pairs, [f"{lost} pairs are left out, since one of their runs gave no value."] * (
-        lost > 0
-    )
+    return pairs, [f"{lost} pairs are left out, since one of their runs gave no value."] * (lost > 0)
 
 
 def _counted(progress: Progress | None, before: int, total: int) -> Progress | None:

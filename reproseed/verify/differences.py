@@ -177,24 +177,17 @@ def _largest(differences: Mapping[Key, Difference], place: tuple[object, ...]) -
     return max(here, key=lambda d: (CLASSES.index(d.size), d.ulp))
 
 
-def _sizes(
-    differences: Mapping[Key, Difference], steps: Sequence[tuple[object, ...]]
-) -> tuple[str, ...]:
+def _sizes(differences: Mapping[Key, Difference], steps: Sequence[tuple[object, ...]]) -> tuple[str, ...]:
     worst = dict.fromkeys(steps, 0)
     for key, difference in differences.items():
         worst[key[1:3]] = max(worst[key[1:3]], CLASSES.index(difference.size))
     return tuple(CLASSES[index] for index in worst.values())
 
 
-def _metric_differences(
-    points_a: Sequence[Point], points_b: Sequence[Point]
-) -> dict[Key, Difference]:
+def _metric_differences(points_a: Sequence[Point], points_b: Sequence[Point]) -> dict[Key, Difference]:
     """Return the difference at every key, those of `a` first and in its order."""
     series_a, series_b = by_name(points_a), by_name(points_b)
-    scale = {
-        name: _scale([*series_a.get(name, []), *series_b.get(name, [])])
-        for name in {**series_a, **series_b}
-    }
+    scale = {name: _scale([*series_a.get(name, []), *series_b.get(name, [])]) for name in {**series_a, **series_b}}
     at_a, at_b = keyed(points_a), keyed(points_b)
     result: dict[Key, Difference] = {}
     for key in {**at_a, **at_b}:
@@ -240,9 +233,7 @@ def _is_float32(value: float) -> bool:
         return False
 
 
-def state_differences(
-    state_a: Mapping[str, Fingerprint], state_b: Mapping[str, Fingerprint]
-) -> list[Difference]:
+def state_differences(state_a: Mapping[str, Fingerprint], state_b: Mapping[str, Fingerprint]) -> list[Difference]:
     """Return what differs between two final states, in their order."""
     found = []
     for path in {**state_a, **state_b}:

@@ -85,9 +85,7 @@ class Findings:
     def endless(self) -> bool:
         """Whether the half runs report as much as the full ones: they do not stop."""
         full, half = self.arm("full"), self.arm("half")
-        return bool(full and half and half[0].points) and all(
-            len(r.points) >= len(full[0].points) for r in half
-        )
+        return bool(full and half and half[0].points) and all(len(r.points) >= len(full[0].points) for r in half)
 
     @property
     def restarted(self) -> list[str]:
@@ -110,8 +108,7 @@ class Findings:
     def _precise(self) -> bool:
         series = by_name(p for r in self.arm("full") for p in r.points)
         return any(
-            name not in self.rounded
-            and not all(p.value == int(p.value) for p in points if math.isfinite(p.value))
+            name not in self.rounded and not all(p.value == int(p.value) for p in points if math.isfinite(p.value))
             for name, points in series.items()
         )
 
@@ -156,9 +153,7 @@ def _comparisons(arms: dict[str, list[RunRecord]]) -> list[Comparison]:
         before = halves[run.job.repeat]
         expected, theirs, note = alignment.tail(first.points, before.points, run.points)
         states = (first.state.entries, run.state.entries)
-        found.append(
-            compare_runs("resume", first.name, run.name, expected, theirs, *states, note=note)
-        )
+        found.append(compare_runs("resume", first.name, run.name, expected, theirs, *states, note=note))
     return found
 
 

@@ -91,16 +91,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], long: Sequence[
     if not body:
         return ""
     top = "".join(f"<th>{escape(name)}</th>" for name in head)
-    return (
-        f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def commands(steps: Iterable[Mapping[str, str]]) -> str:
     """Return what to do next: why, and the command."""
     return "".join(
-        f"<p>{escape(step['why'][:1].upper() + step['why'][1:])}:</p>"
-        f"<pre>{escape(step['command'])}</pre>"
+        f"<p>{escape(step['why'][:1].upper() + step['why'][1:])}:</p><pre>{escape(step['command'])}</pre>"
         for step in steps
     )
 
@@ -108,8 +105,7 @@ def commands(steps: Iterable[Mapping[str, str]]) -> str:
 def pictures(figures: Mapping[str, Figure], captions: Mapping[str, str]) -> str:
     """Return figures with their captions, side by side where there is room."""
     inner = "".join(
-        f"<figure>{to_svg(figure, f'picture: {name}')}"
-        f"<figcaption>{escape(captions[name])}</figcaption></figure>"
+        f"<figure>{to_svg(figure, f'picture: {name}')}<figcaption>{escape(captions[name])}</figcaption></figure>"
         for name, figure in figures.items()
     )
     return f'<div class="pictures">{inner}</div>' if inner else ""

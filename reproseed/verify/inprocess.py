@@ -64,9 +64,7 @@ def _state(result: Any) -> dict[str, Fingerprint]:
     return fingerprint_state(result if isinstance(result, Mapping) else {"result": result})
 
 
-def _first_difference(
-    a: Mapping[str, Fingerprint], b: Mapping[str, Fingerprint]
-) -> Difference | None:
+def _first_difference(a: Mapping[str, Fingerprint], b: Mapping[str, Fingerprint]) -> Difference | None:
     return next(iter(state_differences(a, b)), None)
 
 

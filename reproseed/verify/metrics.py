@@ -50,11 +50,7 @@ def select(points: Iterable[Point], wanted: Sequence[str], ignored: Sequence[str
     def matches(name: str, patterns: Sequence[str]) -> bool:
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
-    return [
-        p
-        for p in points
-        if (not wanted or matches(p.name, wanted)) and not matches(p.name, ignored)
-    ]
+    return [p for p in points if (not wanted or matches(p.name, wanted)) and not matches(p.name, ignored)]
 
 
 def summaries(points: Sequence[Point], of: int = 0) -> dict[str, float]:

@@ -80,10 +80,7 @@ def _head(data: Mapping[str, Any]) -> str:
 def _trace(trace: Mapping[str, Any] | None) -> str:
     if not trace:
         return ""
-    rows = [
-        (name, value if isinstance(value, str) else json.dumps(value))
-        for name, value in trace.items()
-    ]
+    rows = [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in trace.items()]
     return table(["", "found"], rows, long=["found"])
 
 
@@ -126,8 +123,7 @@ def short(value: object) -> str:
 
 def _stats(data: Mapping[str, Any]) -> str:
     rows = [
-        (s["metric"], s["arm"], s["n"], short(s["mean"]), short(s["sd"]) if s["n"] > 1 else "")
-        for s in data["stats"]
+        (s["metric"], s["arm"], s["n"], short(s["mean"]), short(s["sd"]) if s["n"] > 1 else "") for s in data["stats"]
     ]
     return table(["metric", "arm", "runs", "mean", "SD"], sorted(rows, key=lambda r: str(r[0])))
 

@@ -136,9 +136,7 @@ def plot_difference(findings: Findings, metric: str) -> Figure:
     for row, (arm, runs) in zip(rows, gaps.items(), strict=True):
         for index, (xs, ys) in enumerate(runs):
             _gap_line(axes, xs, ys, row, ARM_COLOURS[arm], arm if index == 0 else None)
-    axes.plot(
-        base_x, floor, color=FAINT, linewidth=1, linestyle=(0, (1, 1)), label="float32 rounding"
-    )
+    axes.plot(base_x, floor, color=FAINT, linewidth=1, linestyle=(0, (1, 1)), label="float32 rounding")
     axes.axhline(lowest / 10**0.5, color=FAINT, linewidth=0.6)
     axes.set_ylim(rows[-1] / 10**0.5, max([*finite, *positive]) * 10**0.7)
     foot = axes.get_yaxis_transform()
@@ -160,9 +158,7 @@ def plot_final(findings: Findings, metric: str) -> Figure:
         count = len(summary.values)
         offsets = [0.28 * (i / (count - 1) - 0.5) if count > 1 else 0.0 for i in range(count)]
         xs = [index + offset for offset in offsets]
-        axes.plot(
-            xs, summary.values, "o", color=ARM_COLOURS[summary.arm], markersize=4.5, alpha=0.85
-        )
+        axes.plot(xs, summary.values, "o", color=ARM_COLOURS[summary.arm], markersize=4.5, alpha=0.85)
         if math.isfinite(summary.sd):
             axes.errorbar([index + 0.28], [summary.mean], yerr=[summary.sd], fmt="_", capsize=3,
                           color=INK, linewidth=1, markersize=7)  # fmt: skip
@@ -235,10 +231,7 @@ def _curves(findings: Findings, metric: str) -> dict[str, list[Curve]]:
     """Return x and y of every run by arm; resumed runs lie at the end of the full run's x."""
     base = by_name(findings.arm("full")[0].points).get(metric, [])
     steps = [p.step for p in base]
-    rising = (
-        all(a is not None and b is not None and a < b for a, b in itertools.pairwise(steps))
-        and None not in steps
-    )
+    rising = all(a is not None and b is not None and a < b for a, b in itertools.pairwise(steps)) and None not in steps
     xs = [float(s if rising and s is not None else i) for i, s in enumerate(steps)]
     curves: dict[str, list[Curve]] = {}
     for arm in ARM_COLOURS:
@@ -284,9 +277,7 @@ def _gap(a: float | None, b: float) -> float:
     return 0.0 if a == b or (math.isnan(a) and math.isnan(b)) else abs(a - b)
 
 
-def _gap_line(
-    axes: Axes, xs: Sequence[float], ys: Sequence[float], row: float, colour: str, label: str | None
-) -> None:
+def _gap_line(axes: Axes, xs: Sequence[float], ys: Sequence[float], row: float, colour: str, label: str | None) -> None:
     differ = [y if y > 0 else math.nan for y in ys]
     equal = [row if y == 0 else math.nan for y in ys]
     _line(axes, xs, differ, color=colour, linewidth=1.2, alpha=0.9, label=label)

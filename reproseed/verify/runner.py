@@ -67,9 +67,7 @@ class Runner:
             raise UsageError(f"timeout is {self.timeout}; it must be a positive number of seconds.")
         unknown = sorted(set(self.vary) - set(VARIED))
         if unknown:
-            raise UsageError(
-                f"cannot vary {unknown[0]!r}; what can be varied: {', '.join(VARIED)}."
-            )
+            raise UsageError(f"cannot vary {unknown[0]!r}; what can be varied: {', '.join(VARIED)}.")
         self.out = Path(self.out).resolve()
         self.threads = self.threads or _default_threads(self.jobs)
         if self.threads < 1:
@@ -176,9 +174,7 @@ class Runner:
             return f"not run: {half.name} left no checkpoint at {{save}}"
         return ""
 
-    def _collect(
-        self, record: RunRecord, outcome: Outcome, values: dict[str, str], work: Path
-    ) -> None:
+    def _collect(self, record: RunRecord, outcome: Outcome, values: dict[str, str], work: Path) -> None:
         record.rc, record.seconds = outcome.rc, outcome.seconds
         record.output_tail = _tail(record.directory / "output.log")
         if outcome.timed_out:
@@ -192,9 +188,7 @@ class Runner:
         try:
             points = self.source.read(values, work, record.directory / "output.log")
             record.points = select(points, self.metrics, self.ignore)
-            record.state = read_final_state(
-                record.directory / "final_state.json", checkpoint_of(record.directory)
-            )
+            record.state = read_final_state(record.directory / "final_state.json", checkpoint_of(record.directory))
         except MissingPackageError:
             raise
         except (VerifyError, OSError, ValueError) as error:

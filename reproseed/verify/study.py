@@ -197,15 +197,11 @@ def study_variance(
     chosen = choose_metric(records, metric)
     values = final_values(records, chosen)
     sources = [
-        Source(
-            name, tuple(values[r.name] for r in records if r.job.arm == name and r.name in values)
-        )
+        Source(name, tuple(values[r.name] for r in records if r.job.arm == name and r.name in values))
         for name in (*tasks, EVERYTHING, NOTHING)
     ]
     notes = [*failures(records), *_notes(sources)]
-    return StudyReport(
-        chosen, str(runner.template), sources, notes, records, runner.threads or 1, runner.out
-    )
+    return StudyReport(chosen, str(runner.template), sources, notes, records, runner.threads or 1, runner.out)
 
 
 def _check(tasks: Sequence[str], repeats: int) -> None:

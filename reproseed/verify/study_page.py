@@ -50,8 +50,7 @@ def study_fragment(report: StudyReport) -> str:
     }
     return wrap(
         f"<h1>What moves {_text(report.metric)}</h1>",
-        '<p class="soft">One source of randomness varied at a time; "all" varies the master seed,'
-        ' "none" nothing.</p>',
+        '<p class="soft">One source of randomness varied at a time; "all" varies the master seed, "none" nothing.</p>',
         f"<pre>{_text(report.to_dict()['template'])}</pre>",
         section("Spread by source", table(head, report.rows())),
         section("Picture", pictures(report.figures(), captions)),

@@ -87,9 +87,7 @@ class Template:
     @property
     def names(self) -> frozenset[str]:
         """The placeholders that occur."""
-        return frozenset(
-            p.text for pieces, _ in self._arguments for p in pieces if p.is_placeholder
-        )
+        return frozenset(p.text for pieces, _ in self._arguments for p in pieces if p.is_placeholder)
 
     def fill(self, values: Mapping[str, str]) -> list[str]:
         """Return the argument vector; a value that is missing counts as empty."""
@@ -104,9 +102,7 @@ class Template:
             kept = [p for p in pieces if p.group not in vanished]
             if group in vanished or (pieces and not kept):
                 continue
-            filled.append(
-                "".join(values.get(p.text, "") if p.is_placeholder else p.text for p in kept)
-            )
+            filled.append("".join(values.get(p.text, "") if p.is_placeholder else p.text for p in kept))
         return filled
 
     def __str__(self) -> str:

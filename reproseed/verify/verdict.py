@@ -137,10 +137,7 @@ def _different(plan: Plan, findings: Findings, parts: tuple[str, ...]) -> Verdic
         note = f"All differences within {early} stay within {ROUNDING_ULP} ULP."
     elif size == "rounding":
         reached = None
-        note = (
-            f"The differences begin at rounding level but grow to {grown[0].early_ulp:.3g} ULP"
-            f" within {early}."
-        )
+        note = f"The differences begin at rounding level but grow to {grown[0].early_ulp:.3g} ULP within {early}."
     else:
         reached = None
         note = (
@@ -153,9 +150,7 @@ def _different(plan: Plan, findings: Findings, parts: tuple[str, ...]) -> Verdic
     return _statistical(size, reached, (*parts, note), tests)
 
 
-def _statistical(
-    size: str, reached: str | None, reasons: tuple[str, ...], tests: tuple[Test, ...]
-) -> Verdict:
+def _statistical(size: str, reached: str | None, reasons: tuple[str, ...], tests: tuple[Test, ...]) -> Verdict:
     made = [t for t in tests if t.applicable]
     spread = [t for t in made if t.name.startswith("Brown")]
     same = [t for t in made if t.name.startswith("equivalence")]
@@ -175,17 +170,13 @@ def _statistical(
         )
         return Verdict(PASS, reached or "statistical", (*reasons, reason), tests)
     if not spread or not same:
-        reason = (
-            f"The tests need {FEWEST_FOR_STATISTICS} runs in each of the arms that they compare."
-        )
+        reason = f"The tests need {FEWEST_FOR_STATISTICS} runs in each of the arms that they compare."
     elif quiet:
         reason = f"It is not shown that seeded runs spread less than unseeded: {quiet[0].metric}."
     elif open_:
         reason = f"It is not shown that resumed runs end where the full ones do: {open_[0].metric}."
     else:
-        reason = (
-            "The runs agree in distribution, but the first difference is too large for rounding."
-        )
+        reason = "The runs agree in distribution, but the first difference is too large for rounding."
     return Verdict(INCONCLUSIVE, reached, (*reasons, reason), tests)
 
 

@@ -32,9 +32,7 @@ _CLASS = {
 
 def reasons_of(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """Return one sentence for each kind of comparison: what is equal, and what is not."""
-    groups = {
-        name: [c for c in comparisons if c.name == name] for name in ("repeat", "prefix", "resume")
-    }
+    groups = {name: [c for c in comparisons if c.name == name] for name in ("repeat", "prefix", "resume")}
     earlier = 0
     sentences = []
     for name, group in groups.items():
@@ -99,8 +97,7 @@ def seed_ignored(unseeded_alive: bool | None) -> str:
     """Return why equal results under two seeds prove nothing."""
     ending = {
         True: "Runs without a seed do differ, so the seed that was passed is not used as it is.",
-        False: "Runs without a seed are equal too: the seed is written into the script, or nothing"
-        " in it is random.",
+        False: "Runs without a seed are equal too: the seed is written into the script, or nothing in it is random.",
         None: "The seed is written into the script, or nothing in it is random.",
     }[unseeded_alive]
     return (

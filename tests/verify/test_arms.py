@@ -10,9 +10,7 @@ def test_derived_seeds_are_frozen():
 
 
 def test_neighbouring_seeds_and_purposes_share_none():
-    seeds = [
-        derive_seed(m, p, i) for m in range(50) for p in ("other", "init") for i in range(20)
-    ]
+    seeds = [derive_seed(m, p, i) for m in range(50) for p in ("other", "init") for i in range(20)]
     assert len(set(seeds)) == len(seeds)
     assert all(0 <= s < 2**31 for s in seeds)
 
@@ -34,9 +32,7 @@ def test_other_seeds_are_as_many_as_repeats_where_they_are_the_only_control():
     assert len({plan.seed_of("other", i) for i in range(3)} | {plan.seed}) == 4
 
 
-@pytest.mark.parametrize(
-    ("level", "repeats"), [("bitwise", 3), ("rounding", 3), ("statistical", 8)]
-)
+@pytest.mark.parametrize(("level", "repeats"), [("bitwise", 3), ("rounding", 3), ("statistical", 8)])
 def test_repeats_by_default(level, repeats):
     assert Plan(level=level).runs_each == repeats
 
