@@ -50,7 +50,8 @@ def tail(full: Sequence[Point], half: Sequence[Point], resumed: Sequence[Point])
         theirs = series_resumed.get(name, [])
         rest = _rest(mine, series_half.get(name, []))
         if _restarts(rest, theirs):
-            by_order.append(name)
+            if not _placeless(rest):
+                by_order.append(name)
             expected += rest
             moved += [
                 replace(point, step=place.step, epoch=place.epoch) for point, place in zip(theirs, rest, strict=True)

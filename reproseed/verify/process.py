@@ -72,7 +72,7 @@ class Processes:
             self._stopped = True
             live = list(self._live)
         for process in live:
-            end_group(process, grace=0.0)
+            signal_group(process, kill=True)  # the thread that runs it waits for it
 
     def _start(
         self,
@@ -99,20 +99,23 @@ class Processes:
 
 def end_group(process: subprocess.Popen[bytes], grace: float = GRACE) -> None:
     """End a process and all that it started: first asked, after `grace` seconds killed."""
-    if not hasattr(os, "killpg"):  # Windows has no process groups of this kind
-        process.kill()
-        process.wait()
-        return
     # The leader is not reaped before the last signal, so that the group's id cannot be reused.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGTERM)
+    signal_group(process)
     end = time.monotonic() + grace
     while time.monotonic() < end and _has_members(process.pid):
         time.sleep(0.05)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    signal_group(process, kill=True)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(GRACE)
+
+
+def signal_group(process: subprocess.Popen[bytes], *, kill: bool = False) -> None:
+    """Ask a process and all that it started to end, or kill them."""
+    if not hasattr(os, "killpg"):  # Windows has no process groups of this kind
+        process.kill()
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL if kill else signal.SIGTERM)
 
 
 def _has_members(group: int) -> bool:

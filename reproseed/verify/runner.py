@@ -87,6 +87,7 @@ class Runner:
             try:
                 return [record for future in futures for record in future.result()]
             except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
                 processes.stop()
                 raise
 

@@ -77,7 +77,9 @@ def test_tensor_and_array_of_equal_bits_are_equal():
     assert fingerprint(np.asfortranarray(array)) == fingerprint(array)
 
 
-def test_paths_name_everything_that_a_training_holds():
+def test_paths_name_everything_that_a_training_holds(monkeypatch, tmp_path):
+    # The first optimizer of a process sets this variable if it is missing.
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     model = torch.nn.BatchNorm1d(2)
     optimizer = torch.optim.Adam(model.parameters())
     model(torch.randn(4, 2)).sum().backward()

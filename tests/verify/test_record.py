@@ -98,12 +98,12 @@ def test_a_second_final_state_adds_and_replaces(state):
 
 
 def test_a_value_without_bits_is_refused_by_its_path(state):
-    with pytest.raises(FinalStateError, match="the final state 'a/x/0' is a builtins.object"):
+    with pytest.raises(FinalStateError, match=r"the final state 'a/x/0' is a builtins\.object"):
         final_state(a={"x": [object()]})
 
 
 def test_importing_the_package_is_cheap():
-    heavy = "torch numpy scipy matplotlib rich typer xxhash".split()
+    heavy = ["torch", "numpy", "scipy", "matplotlib", "rich", "typer", "xxhash"]
     code = f"import reproseed.verify, sys; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"

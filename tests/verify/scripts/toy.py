@@ -4,6 +4,7 @@ A linear model with a noisy input, momentum, a step schedule, a running mean (th
 normalisation, used in evaluation only), and an average of the weights.
 """
 
+# ruff: noqa: T201 - a script prints
 import argparse
 import json
 import os
