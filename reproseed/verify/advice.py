@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reproseed.verify import verdict as v
 from reproseed.verify.arms import Plan
-from reproseed.verify.differences import Comparison, worst
+from reproseed.verify.differences import CLASSES, Comparison
 from reproseed.verify.findings import Findings
 from reproseed.verify.metrics import Point, by_name
 from reproseed.verify.runs import RunRecord
@@ -107,10 +107,10 @@ def next_steps(
 
 
 def parting(findings: Findings) -> Comparison | None:
-    """Return the comparison to trace: of the largest class, of the first kind, and earliest."""
-    size = worst(findings.comparisons)
+    """Return the comparison to trace: of the largest growth, of the first kind, earliest."""
+    size = max((c.growth for c in findings.comparisons), key=CLASSES.index, default="equal")
     for name in ("repeat", "prefix", "resume"):
-        differ = [c for c in findings.of(name) if not c.equal and c.size == size]
+        differ = [c for c in findings.of(name) if not c.equal and c.growth == size]
         if differ:
             return min(differ, key=lambda c: c.equal_until)
     return None

@@ -100,6 +100,11 @@ class Comparison:
         """The class of the first difference."""
         return "equal" if self.first is None else self.first.size
 
+    @property
+    def growth(self) -> str:
+        """The class of the first difference, or of what it grows to within the first tenth."""
+        return max(self.size, classify(self.early_ulp), key=CLASSES.index)
+
 
 def ulp(a: float, b: float, dtype: str = "float32") -> float:
     """Return |a - b| in units of the last place, at the larger magnitude, in a dtype.

@@ -38,7 +38,7 @@ def reasons_of(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     for name, group in groups.items():
         if group:
             sentences.append(_sentence(name, group, earlier))
-            earlier = max(earlier, *(CLASSES.index(c.size) for c in group))
+            earlier = max(earlier, *(CLASSES.index(c.growth) for c in group))
     return tuple(sentences)
 
 
@@ -47,15 +47,15 @@ def _sentence(name: str, comparisons: Sequence[Comparison], earlier: int) -> str
     title = name.capitalize()
     if not differ:
         return f"{title}: {_runs(len(comparisons))} bit-equal{_covers(comparisons)}."
-    first = min(differ, key=lambda c: (-CLASSES.index(c.size), c.equal_until))
-    if earlier >= CLASSES.index(first.size):
+    first = min(differ, key=lambda c: (-CLASSES.index(c.growth), c.equal_until))
+    if earlier >= CLASSES.index(first.growth):
         meaning = _EXPECTED
     else:
         meaning = {"repeat": _REPEAT[first.size], "prefix": _PREFIX, "resume": _RESUME}[name]
     return (
         f"{title}: {len(differ)} of {len(comparisons)} differ; {meaning}."
         f" {first.b} parts from {first.a} {where(first.first)}"
-        f" ({_CLASS[first.size]}){_only_state(first)}."
+        f" ({_CLASS[first.size]}{_growth(first)}){_only_state(first)}."
     )
 
 
@@ -133,6 +133,12 @@ def _covers(comparisons: Sequence[Comparison]) -> str:
     parts = [f"{values:,} values"] if values else []
     parts += [f"{entries:,} entries of the final state"] if entries else []
     return f" ({' and '.join(parts)})" if parts else ""
+
+
+def _growth(comparison: Comparison) -> str:
+    if comparison.growth == comparison.size:
+        return ""
+    return f", but growing to {ulp_text(comparison.early_ulp)} within the first tenth"
 
 
 def _only_state(comparison: Comparison) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,27 @@ def _same_package_in_children():
         del os.environ["PYTHONPATH"]
     else:
         os.environ["PYTHONPATH"] = before
+
+
+def _alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def wait_until_ended():
+    """Wait for a process that is no child of this one; return whether it ended."""
+
+    def wait(pid):
+        end = time.monotonic() + 10
+        while _alive(pid) and time.monotonic() < end:
+            time.sleep(0.02)
+        return not _alive(pid)
+
+    return wait
 
 
 @pytest.fixture(scope="session")

@@ -115,7 +115,7 @@ def test_early_growth_is_measured_over_the_first_tenth():
     a = run(*[1.0] * 40)
     b = run(1.0, *[1.0 + 2**-23] * 2, 1.0 + 100 * 2**-23, *[3.0] * 36)
     found = compare_runs("repeat", "a", "b", a, b)
-    assert (found.size, found.early_ulp) == ("rounding", 100)
+    assert (found.size, found.early_ulp, found.growth) == ("rounding", 100, "grey")
 
 
 def states(**changes):

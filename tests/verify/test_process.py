@@ -16,21 +16,6 @@ time.sleep(600)
 """
 
 
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def wait_until_ended(pid):
-    end = time.monotonic() + 10
-    while alive(pid) and time.monotonic() < end:
-        time.sleep(0.02)
-    return not alive(pid)
-
-
 def run(processes, tmp_path, code, timeout=30, **env):
     return processes.run(
         [sys.executable, "-c", code],
@@ -58,7 +43,7 @@ def test_a_process_ends_with_its_own_code_and_both_outputs(tmp_path, rc):
     ],
     ids=["obedient child", "child that ignores the request"],
 )
-def test_a_hanging_process_is_killed_with_its_children(tmp_path, child):
+def test_a_hanging_process_is_killed_with_its_children(tmp_path, child, wait_until_ended):
     outcome = run(Processes(), tmp_path, TREE.format(child=child), timeout=1.5)
     assert (outcome.rc, outcome.timed_out) == (None, True)
     assert outcome.seconds < 10
@@ -66,7 +51,7 @@ def test_a_hanging_process_is_killed_with_its_children(tmp_path, child):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks for processes in /proc")
-def test_stopping_ends_what_lives_and_starts_no_more(tmp_path):
+def test_stopping_ends_what_lives_and_starts_no_more(tmp_path, wait_until_ended):
     processes = Processes()
     code = TREE.format(child="import time; time.sleep(600)")
     thread = threading.Thread(target=run, args=(processes, tmp_path, code))
@@ -89,7 +74,7 @@ def test_a_program_that_is_not_there_is_a_problem_and_no_exception(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks for processes in /proc")
-def test_an_interrupt_leaves_no_process(tmp_path, toy_command):
+def test_an_interrupt_leaves_no_process(tmp_path, toy_command, wait_until_ended):
     """Ctrl-C in the terminal reaches the parent alone, since runs have groups of their own."""
     code = (
         "import sys; from reproseed.verify.api import verify\n"
