@@ -61,7 +61,8 @@ def tail(full: Sequence[Point], half: Sequence[Point], resumed: Sequence[Point])
         rest_keys = {id(point) for point in rest}
         expected += [p for key, p in keyed(mine).items() if id(p) in rest_keys or key in keys]
         moved += theirs
-    moved += [p for p in resumed if p.name not in {q.name for q in full}]
+    known = {point.name for point in full}
+    moved += [point for point in resumed if point.name not in known]
     note = f"steps begin anew after the resume, compared in order: {', '.join(sorted(by_order))}"
     return _in_order(full, expected), moved, note if by_order else ""
 

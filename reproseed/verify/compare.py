@@ -89,7 +89,7 @@ class CompareReport:
         together = statistics.variance(self.differences)
         if together <= apart * 1e-20:  # nothing but the rounding of the subtraction
             return math.inf if apart > 0 else float(len(self.first))
-        return math.ceil(len(self.first) * apart / together)
+        return math.ceil(len(self.first) * apart / together * (1 - 1e-9))
 
     @property
     def headline(self) -> str:

@@ -49,6 +49,8 @@ class ArmSummary:
         """The sample SD over the runs; NaN for one run."""
         if len(self.values) < 2:
             return math.nan
+        if min(self.values) == max(self.values):
+            return 0.0  # their mean may be rounded
         square = sum((v - self.mean) ** 2 for v in self.values)
         return math.sqrt(square / (len(self.values) - 1))
 

@@ -27,11 +27,12 @@ def tests_of(findings: Findings) -> tuple[Test, ...]:
     if not spread or not full:
         return ()
     # SciPy takes a second to load, and most verifications need no test.
-    from reproseed.verify.statistics import brown_forsythe, equivalence, permutation
+    from reproseed.verify.statistics import Test, brown_forsythe, equivalence, permutation, sd_ratio
 
     expected, resumed = tails(findings)
     rest = [{m: s[m][-len(expected[m]) :] for m in expected if m in s} for s in full]
     less: list[Test] = []
+    shown: list[Test] = []
     differ: list[Test] = []
     same: list[Test] = []
     for metric, points in full[0].items():
@@ -40,12 +41,17 @@ def tests_of(findings: Findings) -> tuple[Test, ...]:
             free = _values(spread, metric, kind, length)
             test = brown_forsythe(_values(full, metric, kind, length), free)
             less.append(replace(test, metric=label))
+            ratio, low, high = sd_ratio(_values(full, metric, kind, length), free)
+            reason = "" if test.applicable else test.reason
+            shown.append(
+                Test("SD ratio, seeded / unseeded", test.n, ratio, None, (low, high), test.applicable, reason, label)
+            )
             if expected.get(metric):
                 a = _values(rest, metric, kind, length)
                 b = _values(resumed, metric, kind, length)
                 differ.append(replace(permutation(a, b), metric=label))
                 same.append(replace(equivalence(a, b, free), metric=label))
-    return tuple(test for group in (less, differ, same) for test in _corrected(group))
+    return tuple(test for group in (less, shown, differ, same) for test in _corrected(group))
 
 
 def _values(series: Sequence[Series], metric: str, kind: str, length: int) -> list[float]:

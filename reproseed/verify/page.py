@@ -137,13 +137,14 @@ def _tests(data: Mapping[str, Any]) -> str:
                 test["name"],
                 test["metric"],
                 " and ".join(map(str, test["n"])),
-                short(test["p"]) if test["applicable"] else "",
+                short(test["statistic"]) if test["applicable"] else "",
+                short(test["p"]) if test["p"] is not None else "",
                 short(test["p_adjusted"]) if test["p_adjusted"] is not None else "",
-                f"{short(interval[0])} to {short(interval[1])}" if interval else "",
+                f"{short(interval[0])} to {short(interval[1])}" if interval and test["applicable"] else "",
                 test["reason"],
             )
         )
-    head = ["test", "metric", "runs", "p", "p (Holm)", "interval (SD)", "not made because"]
+    head = ["test", "metric", "runs", "statistic", "p", "p (Holm)", "interval", "not made because"]
     return table(head, rows)
 
 

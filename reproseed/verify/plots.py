@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _DASHES = {"full": "-", "half": (0, (5, 2)), "resume": (0, (2, 1.5)), "unseeded": "-", "other": "-"}
 _FLOOR = 2.0**-24
+MOST = 1000
+"""Points of a line, and cells of a row, in a picture: no more can be seen, and each costs bytes."""
 CAPTIONS = {
     "difference": "How far each run is from the first full one. Runs on a row at the foot are"
     " bit-equal; rounding starts about the dotted line, a fault far above it.",
@@ -180,16 +182,18 @@ def plot_strip(findings: Findings) -> Figure:
         *(c for control in findings.controls for c in control.comparisons),
     ]
     steps = max(1, *(len(c.sizes) for c in pairs))
+    width = math.ceil(steps / (MOST // 4))
+    bins = math.ceil(steps / width)
     figure = new_figure(1.0 + min(0.24 * len(pairs), max(3.5, 0.15 * len(pairs))))
     axes = figure.subplots()
     dress(axes, x="compared step, in order; then the final state")
     colours = ListedColormap([CLASS_COLOURS[name] for name in CLASSES])
     gap = max(1, steps // 40)
     # Every other row is an empty one, thin, so that the ground shows between the pairs.
-    rows = [row for c in pairs for row in (_cells(c, steps, gap), [math.nan] * (steps + 2))]
+    rows = [row for c in pairs for row in (_cells(c, steps, width), [math.nan] * (bins + 2))]
     edges = [edge for i in range(len(pairs)) for edge in (i, i + 0.85)]
     axes.pcolormesh(
-        [*range(steps + 1), steps + gap, steps + 3 * gap],
+        [*range(0, steps, width), steps, steps + gap, steps + 3 * gap],
         [*edges, len(pairs)],
         rows,
         cmap=colours,
@@ -211,10 +215,15 @@ def plot_strip(findings: Findings) -> Figure:
     return figure
 
 
-def _cells(comparison: Comparison, steps: int, gap: int) -> list[float]:
+def _cells(comparison: Comparison, steps: int, width: int) -> list[float]:
+    """Return the worst class of every `width` steps, a gap, and the class of the final state."""
     sizes = [float(CLASSES.index(size)) for size in comparison.sizes]
     missing = [math.nan] * (steps - len(sizes))
-    row = [*missing, *sizes] if comparison.name == "resume" else [*sizes, *missing]
+    fine = [*missing, *sizes] if comparison.name == "resume" else [*sizes, *missing]
+    row = [
+        max((size for size in fine[i : i + width] if not math.isnan(size)), default=math.nan)
+        for i in range(0, steps, width)
+    ]
     if not comparison.state[0]:
         return [*row, math.nan, math.nan]
     return [*row, math.nan, float(CLASSES.index(comparison.state_size))]
@@ -233,13 +242,16 @@ def _curves(findings: Findings, metric: str) -> dict[str, list[Curve]]:
     steps = [p.step for p in base]
     rising = all(a is not None and b is not None and a < b for a, b in itertools.pairwise(steps)) and None not in steps
     xs = [float(s if rising and s is not None else i) for i, s in enumerate(steps)]
+    stride = math.ceil(len(xs) / MOST)
     curves: dict[str, list[Curve]] = {}
     for arm in ARM_COLOURS:
         for run in findings.arm(arm):
             ys = [p.value for p in by_name(run.points).get(metric, [])][: len(xs)]
             start = len(xs) - len(ys) if arm == "resume" else 0
+            # Runs keep the same positions, so that they can be subtracted.
+            kept = [i for i in range(len(ys)) if (start + i) % stride == 0 or i == len(ys) - 1]
             if ys:
-                curves.setdefault(arm, []).append((xs[start : start + len(ys)], ys))
+                curves.setdefault(arm, []).append(([xs[start + i] for i in kept], [ys[i] for i in kept]))
     return curves
 
 

@@ -148,7 +148,8 @@ def sd_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
     x = np.asarray(values, dtype=np.float64)
     if x.size < 2:
         return math.nan, math.nan, math.nan
-    sd = float(x.std(ddof=1))
+    # The mean of equal values may be rounded, and their SD then not be zero.
+    sd = 0.0 if _constant(x) else float(x.std(ddof=1))
     freedom = x.size - 1
     outer = (1 - level) / 2
     low = sd * math.sqrt(freedom / float(stats.chi2.ppf(1 - outer, freedom)))

@@ -78,7 +78,7 @@ def test_pairs_with_a_failed_run_are_left_out_and_said(commands, tmp_path):
     both = [sys.executable, *broken]
     with pytest.raises(UsageError, match="no run gave a metric"):
         compare_versions(both, both, repeats=4, epochs=1, jobs=2, out=tmp_path)
-    with pytest.raises(UsageError, match="only 0 of 4 pairs are whole; .* first-1 failed"):
+    with pytest.raises(UsageError, match=r"only 0 of 4 pairs are whole; .* first-1 failed"):
         compare_versions(both, commands[1], repeats=4, epochs=1, jobs=2, out=tmp_path)
 
 

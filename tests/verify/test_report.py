@@ -148,7 +148,7 @@ def test_a_run_that_failed_shows_its_output_on_the_page(verify_toy):
 def test_the_tests_of_a_statistical_report_are_listed(noisy_report):
     data = noisy_report.to_dict()
     assert {t["name"] for t in data["tests"]} == {
-        "Brown-Forsythe, seeded spreads less", "permutation, means differ",
+        "Brown-Forsythe, seeded spreads less", "SD ratio, seeded / unseeded", "permutation, means differ",
         "equivalence within ±0.5 SD",
     }  # fmt: skip
     assert all(t["n"] == [8, 8] and t["applicable"] for t in data["tests"])
