@@ -49,6 +49,7 @@ def fragment(report: VerifyReport) -> str:
     return wrap(
         _head(data),
         section("Why", items(data["reasons"])),
+        section("What failed runs printed at their end", _outputs(data)),
         section("Place and cause", _trace(data["trace"])),
         section("What to do", commands(data["next"])),
         section("Mind", items(data["warnings"])),
@@ -56,7 +57,7 @@ def fragment(report: VerifyReport) -> str:
         section("Comparisons", _comparisons(data)),
         section("Final values by arm", _stats(data)),
         section("Tests", _tests(data)),
-        section("Runs", _runs(data), _outputs(data)),
+        section("Runs", _runs(data)),
         details("Environment and plan", _environment(data)),
     )
 
@@ -80,8 +81,16 @@ def _head(data: Mapping[str, Any]) -> str:
 def _trace(trace: Mapping[str, Any] | None) -> str:
     if not trace:
         return ""
-    rows = [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in trace.items()]
-    return table(["", "found"], rows, long=["found"])
+    return table(["what", "found"], [(name, _words(trace[name])) for name in trace], long=["found"])
+
+
+def _words(value: object) -> str:
+    """Return plain data as words: a place reads "epoch 2, step 0"."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_words(part)}" for name, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_words, value))
+    return str(value)
 
 
 def _comparisons(data: Mapping[str, Any]) -> str:

@@ -243,6 +243,7 @@ def test_a_tracer_is_given_the_runs_that_part(verify_toy, answer, trace, reason)
     if trace:
         assert report.to_dict()["trace"] == trace
         assert str(trace.get("cause", trace.get("problem"))) in report.to_html()
+        assert "full-0, resume-0" in report.to_html()
 
 
 def test_a_tracer_is_not_asked_where_nothing_parts(verify_toy):
