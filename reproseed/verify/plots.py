@@ -5,11 +5,11 @@ Nothing here touches pyplot, so that a notebook's own figures are left alone.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from reproseed.verify.curves import MOST, Curve, curves_of, main_metric, x_label
 from reproseed.verify.differences import CLASSES, Comparison
 from reproseed.verify.figures import (
     ARM_COLOURS,
@@ -23,7 +23,6 @@ from reproseed.verify.figures import (
     new_figure,
 )
 from reproseed.verify.findings import Findings
-from reproseed.verify.metrics import by_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 
 _DASHES = {"full": "-", "half": (0, (5, 2)), "resume": (0, (2, 1.5)), "unseeded": "-", "other": "-"}
 _FLOOR = 2.0**-24
-MOST = 1000
-"""Points of a line, and cells of a row, in a picture: no more can be seen, and each costs bytes."""
 CAPTIONS = {
     "difference": "How far each run is from the first full one. Runs on a row at the foot are"
     " bit-equal; rounding starts about the dotted line, a fault far above it.",
@@ -62,19 +59,9 @@ def figures(report: VerifyReport) -> dict[str, Figure]:
     return found
 
 
-def main_metric(findings: Findings) -> str | None:
-    """Return the metric to draw: that of the first difference, else a loss, else the first."""
-    full = findings.arm("full")
-    names = list(by_name(full[0].points)) if full else []
-    for comparison in findings.comparisons:
-        if comparison.first is not None and comparison.first.metric in names:
-            return comparison.first.metric
-    return next((n for n in names if "loss" in n.lower()), names[0] if names else None)
-
-
 def plot_arms(findings: Findings, metric: str) -> Figure:
     """Draw small multiples: one panel an arm, one line a run, axes in common."""
-    curves = _curves(findings, metric)
+    curves = curves_of(findings, metric)
     figure = new_figure(0.6 + 0.85 * len(curves))
     panels = figure.subplots(len(curves), 1, sharex=True, sharey=True, squeeze=False)
     for (arm, runs), axes in zip(curves.items(), panels[:, 0], strict=True):
@@ -82,7 +69,7 @@ def plot_arms(findings: Findings, metric: str) -> Figure:
         for xs, ys in runs:
             _line(axes, xs, ys, color=ARM_COLOURS[arm], alpha=0.8, linewidth=1.1)
     _scale(panels[0, 0], curves)
-    panels[-1, 0].set_xlabel(_x_label(findings, metric), fontsize=FONT, color=INK)
+    panels[-1, 0].set_xlabel(x_label(findings, metric), fontsize=FONT, color=INK)
     figure.supylabel(metric, fontsize=FONT, color=INK)
     return figure
 
@@ -91,8 +78,8 @@ def plot_overlay(findings: Findings, metric: str) -> Figure:
     """Draw mean and range of every arm over each other, and the resume point."""
     figure = new_figure(3.2)
     axes = figure.subplots()
-    dress(axes, x=_x_label(findings, metric), y=metric)
-    for arm, runs in _curves(findings, metric).items():
+    dress(axes, x=x_label(findings, metric), y=metric)
+    for arm, runs in curves_of(findings, metric).items():
         length = min(len(ys) for _, ys in runs)
         xs = runs[0][0][:length]
         columns = [[ys[i] for _, ys in runs] for i in range(length)]
@@ -110,7 +97,7 @@ def plot_overlay(findings: Findings, metric: str) -> Figure:
         alpha = 0.5 if arm == "full" else 1.0
         _line(axes, xs, means, color=colour, linestyle=_DASHES[arm], linewidth=width, alpha=alpha,
               label=arm)  # fmt: skip
-    _scale(axes, _curves(findings, metric))
+    _scale(axes, curves_of(findings, metric))
     _resume_mark(axes, findings, metric)
     legend(axes, 5)
     return figure
@@ -120,9 +107,9 @@ def plot_difference(findings: Findings, metric: str) -> Figure:
     """Draw |run - first full run| on a log scale with the rounding floor of float32."""
     figure = new_figure(3.4)
     axes = figure.subplots()
-    dress(axes, x=_x_label(findings, metric), y=f"|difference| of {metric}")
+    dress(axes, x=x_label(findings, metric), y=f"|difference| of {metric}")
     axes.set_yscale("log")
-    curves = _curves(findings, metric)
+    curves = curves_of(findings, metric)
     base_x, base = curves["full"][0]
     at = dict(zip(base_x, base, strict=True))
     floor = [abs(y) * _FLOOR or math.ulp(0.0) for y in base]
@@ -233,28 +220,6 @@ def _row_name(comparison: Comparison) -> str:
     return comparison.b if comparison.a == "full-0" else f"{comparison.b} / {comparison.a}"
 
 
-Curve = tuple[list[float], list[float]]
-
-
-def _curves(findings: Findings, metric: str) -> dict[str, list[Curve]]:
-    """Return x and y of every run by arm; resumed runs lie at the end of the full run's x."""
-    base = by_name(findings.arm("full")[0].points).get(metric, [])
-    steps = [p.step for p in base]
-    rising = all(a is not None and b is not None and a < b for a, b in itertools.pairwise(steps)) and None not in steps
-    xs = [float(s if rising and s is not None else i) for i, s in enumerate(steps)]
-    stride = math.ceil(len(xs) / MOST)
-    curves: dict[str, list[Curve]] = {}
-    for arm in ARM_COLOURS:
-        for run in findings.arm(arm):
-            ys = [p.value for p in by_name(run.points).get(metric, [])][: len(xs)]
-            start = len(xs) - len(ys) if arm == "resume" else 0
-            # Runs keep the same positions, so that they can be subtracted.
-            kept = [i for i in range(len(ys)) if (start + i) % stride == 0 or i == len(ys) - 1]
-            if ys:
-                curves.setdefault(arm, []).append(([xs[start + i] for i in kept], [ys[i] for i in kept]))
-    return curves
-
-
 def _scale(axes: Axes, curves: dict[str, list[Curve]]) -> None:
     """Use a log scale where a linear one would press most of the run onto the axis."""
     values = [y for runs in curves.values() for _, ys in runs for y in ys if math.isfinite(y)]
@@ -262,16 +227,8 @@ def _scale(axes: Axes, curves: dict[str, list[Curve]]) -> None:
         axes.set_yscale("log")
 
 
-def _x_label(findings: Findings, metric: str) -> str:
-    base = by_name(findings.arm("full")[0].points).get(metric, [])
-    steps = [p.step for p in base]
-    if None not in steps and steps == sorted(set(steps), key=lambda s: s or 0):
-        return "step"
-    return "value, in order"
-
-
 def _resume_mark(axes: Axes, findings: Findings, metric: str) -> None:
-    curves = _curves(findings, metric)
+    curves = curves_of(findings, metric)
     if "half" not in curves or "resume" not in curves:
         return
     before, after = curves["half"][0][0], curves["resume"][0][0]
