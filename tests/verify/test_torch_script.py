@@ -22,7 +22,7 @@ def run(scripts, tmp_path):
 
 def test_a_clean_training_passes_bit_for_bit(run):
     report = run()
-    assert (report.verdict.name, report.verdict.reasons) == ("PASS", report.verdict.reasons)
+    assert report.verdict.name == "PASS", report.verdict.reasons
     assert all(c.alive for c in report.findings.controls)
     environment = report.findings.record("full-0").state.environment
     assert environment["threads"] == 1
