@@ -6,7 +6,8 @@ Runs examples/digits.py whole; once more, killed by SIGKILL inside the second ep
 a control,
 with another seed. Compares weights, optimizer, every loss and all generator states bit for bit, prints a table and a
 verdict,
-and writes demo-report/report.json and demo-report/losses.png. Exits with 1 if anything differs that must not.
+and writes demo-report/report.json and demo-report/losses.png. Then has `reproseed verify` prove the same. Exits with 1
+if anything differs that must not.
 """
 
 from __future__ import annotations
@@ -123,7 +124,17 @@ def main() -> int:
     report = {"verdict": verdict, "rows": rows, "killed_after_steps": logged, "resumed_after_steps": saved}
     (OUT / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     print(f"\n{'REPRODUCED' if verdict else 'NOT REPRODUCED'}: see {OUT / 'losses.png'} and {OUT / 'report.json'}")
-    return 0 if verdict else 1
+    print("\nThe same as a proof of one command, with a page to look at (reproseed verify):\n", flush=True)
+    proven = subprocess.run(verify_command(), check=False, timeout=TIMEOUT).returncode == 0
+    return 0 if verdict and proven else 1
+
+
+def verify_command() -> list[str]:
+    """Return the command that runs the example whole, in halves, resumed, unseeded, and gives a verdict."""
+    options = ["--epochs", "2", "--half", "1", "--repeats", "2", "--jobs", "2", "--threads", "1"]
+    script = ["--epochs", "{epochs}", "[[--seed", "{seed}]]", "[[--resume", "{resume}]]", "--save", "{save}"]
+    verify = [sys.executable, "-m", "reproseed.cli", "verify", *options, "--out", str(OUT / "verify")]
+    return [*verify, "--", sys.executable, str(HERE / "digits.py"), *script]
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def train(args: argparse.Namespace) -> None:
 
     model: nn.Module = build()  # set-up code runs on the base stream: equal on all ranks
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, args.epochs)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.7)
     losses: list[float] = []
     if state:
         model.load_state_dict(state["model"])
@@ -124,11 +124,14 @@ def train(args: argparse.Namespace) -> None:
                 losses.append(loss.item())
                 if step % args.save_every == 0:
                     save(args.save, checkpoint())
+                rs.verify.log_metric("loss", loss, step=len(losses) - 1, epoch=epoch)  # for `reproseed verify`
                 log(args.log, {"epoch": epoch, "step": step, "loss": losses[-1]})
             scheduler.step()
         accuracy = evaluate(model, test_loader)
+        rs.verify.log_metric("eval/accuracy", accuracy, step=len(losses) - 1, epoch=epoch)
         print(f"epoch {epoch}: loss {losses[-1]:.4f}, accuracy {accuracy:.3f}")
         save(args.save, checkpoint())
+    rs.verify.final_state(model=model, optimizer=optimizer)
 
 
 def log(path: Path | None, record: dict[str, Any]) -> None:

@@ -57,7 +57,9 @@ from reproseed.snapshots import Snapshot
 from reproseed.streams import Stream
 
 if TYPE_CHECKING:
+    from reproseed import lint as lint
     from reproseed import sources as sources
+    from reproseed import verify as verify
 
 __version__ = "0.1.0.dev0"
 
@@ -106,7 +108,7 @@ __all__ = [
     "unregister_generator",
 ]
 
-_SUBPACKAGES = ("sources",)
+_SUBPACKAGES = ("lint", "sources", "verify")
 
 # What other libraries call it, and what to write here.
 _ELSEWHERE = {

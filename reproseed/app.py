@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from reproseed.verify.__main__ import app as verify_commands
+
 
 class LintForm(str, Enum):
     """Forms of the linter's report."""
@@ -26,6 +28,9 @@ class LintLevel(str, Enum):
 
 
 app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
+
+# The commands of a part that has its own are taken over as they are.
+app.registered_commands += verify_commands.registered_commands
 
 
 @app.callback(invoke_without_command=True)
