@@ -4,9 +4,8 @@
     python benchmarks/peers.py
 
 The grid: master seeds 0..99 x 8 ranks x 100 epochs x tasks 0..3, 320,000 places; then the share of places of run 0
-whose seed
-occurs in run 1 too. fwr13y is asked itself. "seed + rank" stands for what Lightning's, Composer's and Accelerate's
-users write.
+whose seed occurs in run 1 too. fwr13y is asked itself. "seed + rank" stands for what Lightning's, Composer's and
+Accelerate's users write.
 """
 
 from __future__ import annotations

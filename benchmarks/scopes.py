@@ -3,12 +3,10 @@
     python benchmarks/scopes.py
 
 Each way is timed in short rounds, interleaved with the others, and the smallest round counts: the machine's noise
-falls on
-all alike. All are called ten frames deep, as from a trainer: `torch.manual_seed` formats the whole call stack. The
-floor is
-the raw calls for the same work with the fast NumPy copy: derive, snapshot, seed, restore. fwr13y is asked itself where
-framework-reproducibility is installed; Lightning's pair is written out as the calls that it makes (the states of
-`isolate_rng` without CUDA, the seeds of `seed_everything`), without its logging and environment.
+falls on all alike. All are called ten frames deep, as from a trainer: `torch.manual_seed` formats the whole call
+stack. The floor is the raw calls for the same work with the fast NumPy copy: derive, snapshot, seed, restore. fwr13y
+is asked itself where framework-reproducibility is installed; Lightning's pair is written out as the calls that it
+makes (the states of `isolate_rng` without CUDA, the seeds of `seed_everything`), without its logging and environment.
 """
 
 # reproseed: ignore-file[RS101, RS107] - it calls what scopes replace, to measure it

@@ -3,11 +3,9 @@
     python examples/demo.py
 
 Runs examples/digits.py whole; once more, killed by SIGKILL inside the second epoch; resumed in a new process; and, as
-a control,
-with another seed. Compares weights, optimizer, every loss and all generator states bit for bit, prints a table and a
-verdict,
-and writes demo-report/report.json and demo-report/losses.png. Then has `reproseed verify` prove the same. Exits with 1
-if anything differs that must not.
+a control, with another seed. Compares weights, optimizer, every loss and all generator states bit for bit, prints a
+table and a verdict, and writes demo-report/report.json and demo-report/losses.png. Then has `reproseed verify` prove
+the same. Exits with 1 if anything differs that must not.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@
     torchrun --nproc-per-node 2 examples/digits.py --seed 1 --epochs 3 --save run.pt
 
 It has what makes reproducing hard: dropout, random augmentation of three kinds (one transform owns a generator),
-shuffling,
-worker processes, an optimizer and a scheduler with state.
+shuffling, worker processes, an optimizer and a scheduler with state.
 """
 
 from __future__ import annotations

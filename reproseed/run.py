@@ -67,8 +67,7 @@ def init(
             else 0.
         world_size: number of ranks, found likewise.
         coordinates: such as ``{"dp": 1}``: addresses hold these instead of the rank, so that ranks that share them
-            share their
-            streams.
+            share their streams.
         mesh: a ``DeviceMesh`` to read the coordinates from.
         axes: the mesh dimensions to take, such as ``("dp",)``.
         task_seeds: master seeds of single tasks, such as ``{"init": 7}``.
@@ -237,19 +236,16 @@ def register_generator(gen: Any = None, shared: bool = False, *, name: str | Non
     """Let scopes seed, read and restore a generator of the user's own.
 
     It is seeded at once for the address in force. Objects are held weakly where they can be, functions strongly;
-    registering
-    one twice changes nothing.
+    registering one twice changes nothing.
 
     Args:
         gen: a ``torch.Generator``, ``numpy.random.Generator``, ``RandomState``, ``random.Random``, an object with a
-            method
-            ``seed(int)`` (and ``getstate``/``setstate``, ``get_state``/``set_state`` or
-            ``state_dict``/``load_state_dict``), or
-            a callable ``f(seed: int)``, which gets 31 bits and can be seeded, not read.
+            method ``seed(int)`` (and ``getstate``/``setstate``, ``get_state``/``set_state`` or
+            ``state_dict``/``load_state_dict``), or a callable ``f(seed: int)``, which gets 31 bits and can be seeded,
+            not read.
         shared: give it the same stream on all ranks.
         name: its stream's name. By default type and order of registration, ``"Random.0"``: name generators whose
-            number or
-            order may change.
+            number or order may change.
         within: an object, such as a dataset, all of whose generators are registered under their paths.
 
     Raises:
@@ -285,8 +281,7 @@ def seeded(
     """Return a scope: inside it, all generators are on the streams of an address.
 
     A context manager and a decorator for functions, methods, generators, coroutines and async generators. Making it
-    does
-    nothing; one object can be entered again and again, also recursively.
+    does nothing; one object can be entered again and again, also recursively.
 
     Args:
         *args: none; there to say what was meant.
@@ -298,8 +293,7 @@ def seeded(
         restore: put everything back at exit. None, the default: a scope inside another gives the outer one its streams
             back, an outermost one leaves them where its block ended.
         **coordinates: the user's own, such as ``fold=3``; scopes inside inherit them. In a decorator,
-            ``fold=rs.arg("fold")``
-            reads them from the call.
+            ``fold=rs.arg("fold")`` reads them from the call.
 
     Raises:
         CoordinateTypeError: a misspelt or reserved name, or a value of the wrong type.
@@ -407,8 +401,7 @@ def epochs(n: int, name: str = "epoch", **coordinates: Any) -> Epochs:
     """Iterate over ``range(n)``, beginning where the loaded checkpoint stopped.
 
     It keeps a position of its own: begun at 0 unless a loaded position matches, which is used up by that. Saved inside
-    an
-    epoch's scope, the epoch is resumed; saved after its scopes have closed, it is done.
+    an epoch's scope, the epoch is resumed; saved after its scopes have closed, it is done.
 
     Args:
         n: the number of epochs in all.
@@ -431,9 +424,8 @@ def steps(iterable: Iterable[Any] | int, name: str = "step") -> Steps[Any]:
     """Yield ``(step, item)`` inside the innermost scope, every step on streams of its own.
 
     Making the iterator, fetching each item, each body and what follows the last item have addresses of their own, so
-    no draw
-    depends on history and a loaded run resumes inside the epoch exactly: by arithmetic for an int and for the library's
-    loaders, by its own state for a loader with ``load_state_dict``, else by fetching and discarding.
+    no draw depends on history and a loaded run resumes inside the epoch exactly: by arithmetic for an int and for the
+    library's loaders, by its own state for a loader with ``load_state_dict``, else by fetching and discarding.
 
     Args:
         iterable: a DataLoader, any iterable, or a number of steps.
@@ -454,8 +446,7 @@ def stream(name: str, *, shared: bool = False, **coordinates: Any) -> Stream:
     """Return a stream to draw from without touching the process's generators; any thread may.
 
     It never repeats what a scope at the same address draws. Asking one stream twice gives equal generators: add
-    coordinates for
-    others.
+    coordinates for others.
 
     Args:
         name: what it is for.
@@ -478,8 +469,7 @@ def state_dict(resume: Literal["next", "same"] = "next") -> dict[str, Any]:
     """Return this rank's checkpoint: master seed, position, every source's state. No collective.
 
     Called in the body of step *i*, step *i* is done: call it after ``optimizer.step()``. It is a dict of ints,
-    strings, lists
-    and CPU uint8 tensors, which ``torch.load(weights_only=True)`` loads.
+    strings, lists and CPU uint8 tensors, which ``torch.load(weights_only=True)`` loads.
 
     Args:
         resume: ``"same"`` resumes at step *i* itself, or at the epoch that has just ended.
