@@ -100,7 +100,6 @@ def _leaves(
 @functools.cache
 def _node() -> Any:
     import torch
-    from torch.autograd.function import once_differentiable
 
     class Covered(torch.autograd.Function):
         """Outside: the arguments and leaves to the outputs. Its backward runs the graph inside."""
@@ -112,8 +111,12 @@ def _node() -> Any:
             return tuple(tensor.detach() for tensor in made)
 
         @staticmethod
-        @once_differentiable
         def backward(ctx: Any, *grads: Any) -> Any:
+            if torch.is_grad_enabled():
+                raise DeterminismError(
+                    "a backward pass with create_graph=True reached a function of covers_backward, which can be "
+                    "differentiated once: open the scope around forward and backward instead."
+                )
             pairs = [(out, grad) for out, grad in zip(ctx.made, grads, strict=True) if grad is not None]
             if not pairs:
                 return (None,) * (3 + len(ctx.sinks))

@@ -46,7 +46,11 @@ _INSTEAD: tuple[tuple[str, str, str], ...] = (
     ("MaxUnpool", "max_unpool", f"{_MODULE}.scatter_add into zeros, where windows do not overlap"),
     ("NLLLoss", "nll_loss", f"minus the mean of {_MODULE}.gather of the log-probabilities by target"),
     ("ReflectionPad", "reflection_pad", f"{_MODULE}.index_select of the mirrored positions, a dimension at a time"),
-    ("AdaptiveAvgPool2d", "adaptive_avg_pool2d", "reshape to (..., h, window, w, window) and mean, where the size divides"),
+    (
+        "AdaptiveAvgPool2d",
+        "adaptive_avg_pool2d",
+        "reshape to (..., h, window, w, window) and mean, where the size divides",
+    ),
     ("Conv", "", "itself: deterministic while cuDNN's flag is on"),
 )
 

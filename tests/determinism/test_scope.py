@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import itertools
 import os
 import random
@@ -286,9 +285,7 @@ def test_flags_that_the_body_of_a_generator_changes_stay_its_own():
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        seen = []
-        for inside in function():
-            seen.append((inside, torch.get_num_threads()))
+        seen = [(inside, torch.get_num_threads()) for inside in function()]
         assert seen == [(2, 1), (2, 1)]
     finally:
         torch.set_num_threads(before)
@@ -395,7 +392,6 @@ with rs.deterministic():
 def test_a_scope_that_is_never_entered_says_what_to_write():
     with pytest.warns(UnenteredScopeWarning, match=r"^No flag was set: use `with`, or init\(deterministic=\"error\"\)"):
         rs.deterministic()
-        gc.collect()
 
 
 @pytest.mark.parametrize(
@@ -403,7 +399,10 @@ def test_a_scope_that_is_never_entered_says_what_to_write():
     [
         (("strict",), r"deterministic\('strict'\): allowed are 'error', 'warn' and 'off'\."),
         ({"workspace": ":8:8"}, r"workspace=':8:8'\): allowed are ':4096:8' and ':16:8', and None to leave it\."),
-        ({"attention": "fast"}, r"attention='fast'\): allowed are one or more of 'flash', 'efficient', 'math', 'cudnn'"),
+        (
+            {"attention": "fast"},
+            r"attention='fast'\): allowed are one or more of 'flash', 'efficient', 'math', 'cudnn'",
+        ),
         ({"attention": ()}, r"attention=\(\)\): allowed are one or more of"),
         ({"flags": {"cudnn.bench": 1}}, r"'cudnn\.bench' is no flag of the table; known are deterministic_algorithms,"),
     ],
@@ -443,7 +442,7 @@ def test_no_generator_moves():
     assert before.moved() == []
 
 
-# --- for a whole run ----------------------------------------------------------------------------------------------------
+# --- for a whole run --------------------------------------------------------------------------------------------
 
 
 def test_init_sets_the_flags_for_the_whole_run_and_the_next_init_puts_them_back():
@@ -474,7 +473,9 @@ def test_an_init_that_fails_leaves_the_flags():
 def test_init_refuses_another_mode():
     with pytest.raises(CoordinateTypeError, match="allowed are 'error', 'warn' and 'off'"):
         rs.init(1, deterministic="strict")
-    with pytest.raises(CoordinateTypeError, match=r"init\(deterministic=True\): allowed are 'error', 'warn', 'off', and"):
+    with pytest.raises(
+        CoordinateTypeError, match=r"init\(deterministic=True\): allowed are 'error', 'warn', 'off', and"
+    ):
         rs.init(1, deterministic=True)
     assert not rs.is_initialized()
 
