@@ -13,7 +13,7 @@
     ├── SourceError (TypeError)              something that cannot be registered as a generator
     ├── RankError (RuntimeError)             ranks that cannot be found or do not agree
     ├── DeterminismError (RuntimeError)      determinism was asked for and cannot be had
-    ├── StraySeedingError (RuntimeError)     a generator was seeded behind the run's back, or an address entered twice
+    ├── StraySeedingError (RuntimeError)     a generator was seeded behind the run's back
     └── StateError (ValueError)              a checkpoint that is damaged
         └── StateMismatchError               ... or belongs to another run
 
@@ -24,7 +24,7 @@
     ├── RankWarning              an argument about ranks that the launcher contradicts
     ├── RepeatedAddressWarning   one address entered so often that its draws repeat
     ├── ResumeWarning            a run that does not continue where its checkpoint says
-    ├── StraySeedingWarning      a generator was seeded behind the run's back, or an address entered twice
+    ├── StraySeedingWarning      a generator was seeded behind the run's back
     ├── ScopeOrderWarning        scopes closed in another order than last in, first out
     └── UnenteredScopeWarning    a scope that was made and never entered
 

@@ -1,6 +1,0 @@
-"""x."""
-
-
-def watch_whole_run(mode: str) -> bool:
-    """x."""
-    return True
