@@ -91,7 +91,7 @@ class Deterministic(Scoped):
             raise DeterminismError(f"{self!r}: {problem}")
         warn(f"{self!r}: {problem}", DeterminismWarning)
 
-    def _close(self, handle: Opened) -> None:
+    def _close(self, handle: Opened, failed: bool = False) -> None:
         _close(handle)
 
     def _activate(self, handle: Opened | None = None) -> _Driven:
@@ -190,7 +190,7 @@ class _Driven:
             for entry in reversed(self._segment):
                 _close(entry)
 
-    def finish(self) -> None:
+    def finish(self, failed: bool = False) -> None:
         """Nothing is left to do."""
 
 

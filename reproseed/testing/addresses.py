@@ -43,7 +43,7 @@ class WatchAddresses(Scoped):
         patches.replace(scopes, "enter", watching)
         return patches
 
-    def _close(self, handle: Any) -> None:
+    def _close(self, handle: Any, failed: bool = False) -> None:
         handle.undo()
 
     def _activate(self, handle: Any = None) -> Activation:

@@ -55,8 +55,8 @@ class WatchSeeding(Scoped):
         self._used = True
         return Watch(self)
 
-    def _close(self, handle: Watch) -> None:
-        handle.end()
+    def _close(self, handle: Watch, failed: bool = False) -> None:
+        handle.end(failed)
 
     def _activate(self, handle: Watch | None = None) -> Activation:
         return _Resumed(self, handle)
@@ -112,10 +112,13 @@ class Watch:
             self.patches.undo()
             raise
 
-    def end(self) -> None:
-        """Take the wrappers away, and look a last time."""
+    def end(self, failed: bool = False) -> None:
+        """Take the wrappers away, and look a last time; what is found then is told unless the body has failed."""
         self.patches.undo()
         seen = [stray for name in LOOK if (stray := self._look(name)) is not None]
+        if failed:
+            self.found += seen
+            return
         for stray in seen:
             self.report(stray, None)
 
@@ -222,7 +225,7 @@ class _Resumed:
         if handle is not None:
             handle.end()
 
-    def finish(self) -> None:
+    def finish(self, failed: bool = False) -> None:
         """Nothing is left to do."""
 
 

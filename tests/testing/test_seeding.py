@@ -184,6 +184,12 @@ def test_a_hidden_seeding_in_mode_error_raises_and_the_scope_still_restores():
         assert before.moved() == []
 
 
+def test_an_exception_of_the_body_is_not_covered_by_a_finding():
+    with pytest.raises(ZeroDivisionError), rs.testing.watch_seeding("error") as watch:
+        _ = 1 / (torch.default_generator.manual_seed(3).initial_seed() - 3)
+    assert [stray.what for stray in watch.found] == ["torch"]
+
+
 def test_watches_nest_and_report_once():
     with rs.testing.watch_seeding() as outer, rs.testing.watch_seeding() as inner, pytest.warns(StraySeedingWarning):
         random.seed(1)
