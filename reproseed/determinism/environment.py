@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import subprocess
 import sys
 
 from reproseed.determinism.flags import WORKSPACE
@@ -86,6 +85,8 @@ def hash_seed_in_force() -> tuple[bool | None, str]:
 
 @functools.cache
 def _hashes_like_a_new_interpreter(value: str, own: int) -> bool | None:
+    import subprocess  # here, because the package's root imports this module
+
     command = [sys.executable, "-S", "-c", f"print(hash({_PROBE!r}))"]
     try:
         done = subprocess.run(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+_BLOCK = 16
+
 
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:  # noqa: A002 - torch's name
     """Return ``torch.index_add(input, dim, index, source, alpha=alpha)``.
@@ -74,9 +76,9 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor: 
 
 
 def cumsum(input: Tensor, dim: int) -> Tensor:  # noqa: A002 - torch's name
-    """Return ``torch.cumsum(input, dim)``, as log2(n) shifted sums, each of which adds two numbers a place.
+    """Return ``torch.cumsum(input, dim)``, as sums of two numbers a place, in an order that the length alone decides.
 
-    With a gradient it keeps nothing, and its cost is n log n.
+    Blocks of 16 are summed by shifting, the blocks' totals likewise, and so on.
 
     Source: W. D. Hillis, G. L. Steele, Data parallel algorithms, CACM 29 (1986).
 
@@ -87,12 +89,28 @@ def cumsum(input: Tensor, dim: int) -> Tensor:  # noqa: A002 - torch's name
     >>> cumsum(torch.ones(3), 0)
     tensor([1., 2., 3.])
     """
-    total = input.movedim(dim, 0)
-    shift = 1
-    while shift < total.shape[0]:
-        total = torch.cat((total[:shift], total[shift:] + total[:-shift]))
+    return _scan(input.movedim(dim, 0)).movedim(0, dim)
+
+
+def _scan(values: Tensor) -> Tensor:
+    """Return the running sums along the first dimension."""
+    length, rest = values.shape[0], values.shape[1:]
+    if length <= _BLOCK:
+        return _scan_by_shifts(values, 0)
+    fill = -length % _BLOCK
+    padded = torch.cat((values, values.new_zeros(fill, *rest))) if fill else values
+    blocks = _scan_by_shifts(padded.reshape(-1, _BLOCK, *rest), 1)
+    before = torch.cat((values.new_zeros(1, *rest), _scan(blocks[:-1, -1])))
+    return (blocks + before[:, None]).reshape(-1, *rest)[:length]
+
+
+def _scan_by_shifts(values: Tensor, dim: int) -> Tensor:
+    length, shift = values.shape[dim], 1
+    while shift < length:
+        moved = values.narrow(dim, shift, length - shift) + values.narrow(dim, 0, length - shift)
+        values = torch.cat((values.narrow(dim, 0, shift), moved), dim)
         shift *= 2
-    return total.movedim(0, dim)
+    return values
 
 
 def upsample_bilinear(

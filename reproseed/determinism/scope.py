@@ -107,10 +107,15 @@ class Deterministic(Scoped):
         Raises:
             DeterminismError: at the call, if the function uses a tensor with a history that is no argument.
 
-        >>> import torch
-        >>> @deterministic("off").covers_backward
-        ... def pool(x):
-        ...     return torch.nn.functional.adaptive_avg_pool2d(x, 2)
+        >>> import torch, reproseed as rs
+        >>> @rs.deterministic("off").covers_backward
+        ... def unpool(x, index):
+        ...     return torch.nn.functional.max_unpool1d(x, index, 2)
+        >>> x = torch.ones(1, 1, 1, requires_grad=True)
+        >>> with rs.deterministic("error"):
+        ...     unpool(x, torch.tensor([[[1]]])).sum().backward()
+        >>> x.grad
+        tensor([[[1.]]])
         """
         from reproseed.determinism.backward import covered
 

@@ -54,7 +54,7 @@ def test_too_late_is_an_error_that_changes_nothing(cuda):
     cuda()
     sentence = (
         rf"deterministic\('error'\): {WORKSPACE} is not set and CUDA is initialised: cuBLAS reads it once, so it is "
-        rf"too late\. Set it before start, `{WORKSPACE}=:4096:8 python \.\.\.`, or call init\(deterministic=\.\.\.\) before"
+        rf"too late\. Set it before start, `{WORKSPACE}=:4096:8 python \.\.\.`, or call init\("
     )
     with pytest.raises(rs.DeterminismError, match=sentence), rs.deterministic():
         pass

@@ -53,6 +53,21 @@ CASES = {
         lambda x: replacements.cumsum(x, 1),
         lambda: (_float64(2, 11, 3),),
     ),
+    "cumsum over blocks": (
+        lambda x: torch.cumsum(x, 0),
+        lambda x: replacements.cumsum(x, 0),
+        lambda: (_float64(300, 2),),
+    ),
+    "cumsum over whole blocks": (
+        lambda x: torch.cumsum(x, -1),
+        lambda x: replacements.cumsum(x, -1),
+        lambda: (_float64(2, 32),),
+    ),
+    "cumsum of none": (
+        lambda x: torch.cumsum(x, 0),
+        lambda x: replacements.cumsum(x, 0),
+        lambda: (_float64(0, 2),),
+    ),
     "cumsum of one": (
         lambda x: torch.cumsum(x, 0),
         lambda x: replacements.cumsum(x, 0),
@@ -101,6 +116,12 @@ def test_values_and_gradients_repeat_bit_for_bit(name, mode):
             runs.append([out.detach(), *torch.autograd.grad(out.square().sum(), arguments)])
     for run in runs[1:]:
         assert all(torch.equal(a, b) for a, b in zip(run, runs[0], strict=True))
+
+
+def test_an_infinity_stays_where_the_plain_sum_has_it():
+    x = torch.ones(50)
+    x[20] = float("inf")
+    assert torch.equal(replacements.cumsum(x, 0), torch.cumsum(x, 0))
 
 
 def test_scatter_add_takes_a_source_larger_than_its_index():

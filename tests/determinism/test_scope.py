@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -378,6 +379,49 @@ with rs.deterministic("off"):
 assert config.deterministic is True
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_torch_that_lacks_flags_is_served_with_those_it_has():
+    """What earlier versions do not have is taken away from this one."""
+    code = """
+import torch
+for name in ("_get_fp32_precision_getter", "_set_fp32_precision_setter"):
+    if hasattr(torch._C, name):
+        delattr(torch._C, name)
+for owner, name in (
+    (type(torch.backends.mkldnn), "deterministic"),
+    (torch.backends.cuda, "cudnn_sdp_enabled"),
+    (torch.backends.cuda, "preferred_blas_library"),
+    (torch.backends.cuda, "fp16_bf16_reduction_math_sdp_allowed"),
+):
+    if hasattr(owner, name):
+        delattr(owner, name)
+import reproseed as rs
+from reproseed.determinism import TABLE, report
+before = {name: flag.read() for name, flag in TABLE.items()}
+assert before["mkldnn.deterministic"] == before["sdp.cudnn"] == "absent"
+with rs.deterministic(tf32=True, attention="math", reduced_precision=False, threads=1, cudnn=False):
+    assert torch.backends.cuda.matmul.allow_tf32 and torch.get_num_threads() == 1
+    lines = {line.name: line for line in report()}
+    assert lines["fp32_precision"].in_force == "yes"
+    assert lines["mkldnn.deterministic"].why == "this build of torch has no such flag."
+assert {name: flag.read() for name, flag in TABLE.items()} == before
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_decorated_function_and_a_scope_can_be_pickled():
+    scope = rs.deterministic("warn", threads=1)
+    with scope, pickle.loads(pickle.dumps(scope)):
+        assert torch.get_num_threads() == 1
+    again = pickle.loads(pickle.dumps(_decorated))
+    assert again is _decorated
+    assert again() == (True, True)
+
+
+@rs.deterministic("warn")
+def _decorated():
+    return TABLE["deterministic_algorithms"].read()
 
 
 def test_entering_does_not_import_inductor():
