@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -189,6 +192,15 @@ def test_kernels_are_known_by_their_names_in_errors(kernel, replacement):
         assert found is None or found.instead is None
     else:
         assert found.instead == f"reproseed.determinism.replacements.{replacement}"
+
+
+@pytest.mark.slow
+def test_the_benchmark_prints_a_ratio_for_each_replacement():
+    script = Path(__file__).parents[2] / "benchmarks" / "deterministic_ops.py"
+    command = [sys.executable, str(script), "--rounds", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250, check=True)
+    for name in ("index_add", "index_select", "gather", "scatter_add", "cumsum", "upsample_bilinear"):
+        assert re.search(rf"^{name} +[\d.]+ ms +[\d.]+ +([\d.]+|raises)$", done.stdout, re.MULTILINE), done.stdout
 
 
 # What the table says of the operations for which it ships no function: tried, so that no advice is wrong.

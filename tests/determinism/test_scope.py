@@ -365,6 +365,7 @@ def test_an_inherited_precision_still_follows_afterwards():
         put("generic", "all", "none")
 
 
+@pytest.mark.slow
 def test_inductor_loaded_inside_the_scope_gets_its_flag_back_too():
     code = """
 import os, torch, reproseed as rs
@@ -381,6 +382,7 @@ assert config.deterministic is True
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_a_torch_that_lacks_flags_is_served_with_those_it_has():
     """What earlier versions do not have is taken away from this one."""
     code = """
@@ -424,6 +426,7 @@ def _decorated():
     return TABLE["deterministic_algorithms"].read()
 
 
+@pytest.mark.slow
 def test_entering_does_not_import_inductor():
     code = """
 import sys, torch, reproseed as rs
@@ -524,6 +527,7 @@ def test_init_refuses_another_mode():
     assert not rs.is_initialized()
 
 
+@pytest.mark.slow
 def test_a_forked_child_may_enter():
     if not hasattr(os, "fork"):
         pytest.skip("no fork here")
