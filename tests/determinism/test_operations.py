@@ -28,52 +28,52 @@ def _indices(high, *shape):
 CASES = {
     "index_add": (
         lambda x, s: torch.index_add(x, 1, torch.tensor([0, 2, 2, 1, 2]), s, alpha=1.5),
-        lambda x, s: replacements.index_add(x, 1, torch.tensor([0, 2, 2, 1, 2]), s, alpha=1.5),
+        lambda x, s: replacements.index_add(x, 1, torch.tensor([0, 2, 2, 1, 2]), s, alpha=1.5, everywhere=True),
         lambda: (_float64(2, 3, 4), _float64(2, 5, 4)),
     ),
     "index_select": (
         lambda x: torch.index_select(x, -1, torch.tensor([3, 0, 3, 3])),
-        lambda x: replacements.index_select(x, -1, torch.tensor([3, 0, 3, 3])),
+        lambda x: replacements.index_select(x, -1, torch.tensor([3, 0, 3, 3]), everywhere=True),
         lambda: (_float64(2, 3, 4),),
     ),
     "gather": (
         lambda x: torch.gather(x, 1, torch.tensor([[0, 0, 2], [1, 1, 1]])),
-        lambda x: replacements.gather(x, 1, torch.tensor([[0, 0, 2], [1, 1, 1]])),
+        lambda x: replacements.gather(x, 1, torch.tensor([[0, 0, 2], [1, 1, 1]]), everywhere=True),
         lambda: (_float64(3, 3),),
     ),
     "gather, last dimension by number": (
         lambda x: torch.gather(x, -1, torch.tensor([[[0, 0]], [[2, 1]]])),
-        lambda x: replacements.gather(x, -1, torch.tensor([[[0, 0]], [[2, 1]]])),
+        lambda x: replacements.gather(x, -1, torch.tensor([[[0, 0]], [[2, 1]]]), everywhere=True),
         lambda: (_float64(2, 2, 3),),
     ),
     "scatter_add": (
         lambda x, s: torch.scatter_add(x, 0, torch.tensor([[0, 1, 2], [2, 1, 2]]), s),
-        lambda x, s: replacements.scatter_add(x, 0, torch.tensor([[0, 1, 2], [2, 1, 2]]), s),
+        lambda x, s: replacements.scatter_add(x, 0, torch.tensor([[0, 1, 2], [2, 1, 2]]), s, everywhere=True),
         lambda: (_float64(3, 4), _float64(2, 3)),
     ),
     "cumsum": (
         lambda x: torch.cumsum(x, 1),
-        lambda x: replacements.cumsum(x, 1),
+        lambda x: replacements.cumsum(x, 1, everywhere=True),
         lambda: (_float64(2, 11, 3),),
     ),
     "cumsum over blocks": (
         lambda x: torch.cumsum(x, 0),
-        lambda x: replacements.cumsum(x, 0),
+        lambda x: replacements.cumsum(x, 0, everywhere=True),
         lambda: (_float64(300, 2),),
     ),
     "cumsum over whole blocks": (
         lambda x: torch.cumsum(x, -1),
-        lambda x: replacements.cumsum(x, -1),
+        lambda x: replacements.cumsum(x, -1, everywhere=True),
         lambda: (_float64(2, 32),),
     ),
     "cumsum of none": (
         lambda x: torch.cumsum(x, 0),
-        lambda x: replacements.cumsum(x, 0),
+        lambda x: replacements.cumsum(x, 0, everywhere=True),
         lambda: (_float64(0, 2),),
     ),
     "cumsum of one": (
         lambda x: torch.cumsum(x, 0),
-        lambda x: replacements.cumsum(x, 0),
+        lambda x: replacements.cumsum(x, 0, everywhere=True),
         lambda: (_float64(1, 2),),
     ),
 }
@@ -81,7 +81,9 @@ for _how in ({"size": (7, 3)}, {"size": (1, 1)}, {"scale_factor": 2.0}, {"scale_
     for _align in (False, True):
         CASES[f"upsample_bilinear {_how} {_align}"] = (
             lambda x, how=_how, align=_align: functional.interpolate(x, mode="bilinear", align_corners=align, **how),
-            lambda x, how=_how, align=_align: replacements.upsample_bilinear(x, align_corners=align, **how),
+            lambda x, how=_how, align=_align: replacements.upsample_bilinear(
+                x, align_corners=align, **how, everywhere=True
+            ),
             lambda: (_float64(2, 3, 4, 5),),
         )
 
@@ -107,29 +109,51 @@ def test_gradcheck_passes(name):
     assert torch.autograd.gradcheck(ours, make())
 
 
-@pytest.mark.parametrize("mode", ["error", "off"])
-@pytest.mark.parametrize("name", CASES)
-def test_values_and_gradients_repeat_bit_for_bit(name, mode):
-    _, ours, make = CASES[name]
-    arguments = [a.detach().float().repeat_interleave(1, 0).requires_grad_() for a in make()]
+def test_on_the_cpu_the_plain_operation_is_called():
+    x, s, index = torch.randn(50, 8), torch.randn(20_000, 8), torch.randint(50, (20_000,))
+    assert torch.equal(replacements.index_add(x, 0, index, s), torch.index_add(x, 0, index, s))
+    assert torch.equal(replacements.cumsum(s, 0), torch.cumsum(s, 0))
+    assert not torch.equal(replacements.cumsum(s, 0, everywhere=True), torch.cumsum(s, 0))
+
+
+LARGE = {
+    "index_add": lambda x, s, i, **k: replacements.index_add(x, 0, i, s, **k),
+    "index_select": lambda x, s, i, **k: replacements.index_select(x, 0, i, **k) * s,
+    "gather": lambda x, s, i, **k: replacements.gather(x, 0, i[:, None].expand_as(s), **k) * s,
+    "scatter_add": lambda x, s, i, **k: replacements.scatter_add(x, 0, i[:, None].expand_as(s), s, **k),
+    "cumsum": lambda x, s, i, **k: replacements.cumsum(s, 0, **k) * x[0],
+    "upsample_bilinear": lambda x, s, i, **k: (
+        replacements.upsample_bilinear(s.view(1, 4, 200, 200), scale_factor=2.0, **k) + x.sum()
+    ),
+}
+
+
+@pytest.mark.parametrize(("mode", "everywhere"), [("error", True), ("error", False), ("off", False)])
+@pytest.mark.parametrize("name", LARGE)
+def test_values_and_gradients_repeat_bit_for_bit(name, mode, everywhere):
+    """Large enough for several threads: an accumulating index_put without the mode fails here."""
+    x, s = (torch.randn(n, 8).requires_grad_() for n in (50, 20_000))
+    index = torch.randint(50, (20_000,))
     with rs.deterministic(mode):
         runs = []
-        for _ in range(5):
-            out = ours(*arguments)
-            runs.append([out.detach(), *torch.autograd.grad(out.square().sum(), arguments)])
+        for _ in range(10):
+            out = LARGE[name](x, s, index, everywhere=everywhere)
+            runs.append([out.detach(), *torch.autograd.grad(out.square().sum(), (x, s), allow_unused=True)])
     for run in runs[1:]:
-        assert all(torch.equal(a, b) for a, b in zip(run, runs[0], strict=True))
+        assert all(torch.equal(a, b) for a, b in zip(run, runs[0], strict=True) if a is not None)
 
 
 def test_an_infinity_stays_where_the_plain_sum_has_it():
     x = torch.ones(50)
     x[20] = float("inf")
-    assert torch.equal(replacements.cumsum(x, 0), torch.cumsum(x, 0))
+    assert torch.equal(replacements.cumsum(x, 0, everywhere=True), torch.cumsum(x, 0))
 
 
 def test_scatter_add_takes_a_source_larger_than_its_index():
     x, index, source = torch.zeros(3), torch.tensor([1, 1]), torch.tensor([1.0, 2.0, 4.0])
-    assert torch.equal(replacements.scatter_add(x, 0, index, source), torch.scatter_add(x, 0, index, source))
+    assert torch.equal(
+        replacements.scatter_add(x, 0, index, source, everywhere=True), torch.scatter_add(x, 0, index, source)
+    )
 
 
 def test_upsample_wants_size_or_factor():
