@@ -1,7 +1,8 @@
 """A training script as the guide of NVIDIA's fwr13y seeder builds it, with only the import changed.
 
-python examples/fwr13y_guide.py --seed 42 --epochs 4 --checkpoint run.pt python examples/fwr13y_guide.py --seed 42
---epochs 4 --checkpoint run.pt --resume torchrun --nproc-per-node 2 examples/fwr13y_guide.py --seed 42
+python examples/fwr13y_guide.py --seed 42 --epochs 4 --checkpoint run.pt
+python examples/fwr13y_guide.py --seed 42 --epochs 4 --checkpoint run.pt --resume
+torchrun --nproc-per-node 2 examples/fwr13y_guide.py --seed 42
 """
 
 import argparse

@@ -10,12 +10,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from reproseed.determinism import deterministic
 from reproseed.errors import (
     CaptureError,
     ConcurrentScopeError,
     CoordinateTypeError,
     CoordinateValueError,
     DecorationError,
+    DeterminismError,
+    DeterminismWarning,
     NarrowSeedWarning,
     NotInitializedError,
     NotRestorableWarning,
@@ -31,6 +34,8 @@ from reproseed.errors import (
     SourceError,
     StateError,
     StateMismatchError,
+    StraySeedingError,
+    StraySeedingWarning,
     UnenteredScopeWarning,
     UnexpectedDrawError,
 )
@@ -59,6 +64,7 @@ from reproseed.streams import Stream
 if TYPE_CHECKING:
     from reproseed import lint as lint
     from reproseed import sources as sources
+    from reproseed import testing as testing
     from reproseed import verify as verify
 
 __version__ = "0.1.0.dev0"
@@ -69,6 +75,8 @@ __all__ = [
     "CoordinateTypeError",
     "CoordinateValueError",
     "DecorationError",
+    "DeterminismError",
+    "DeterminismWarning",
     "NarrowSeedWarning",
     "NotInitializedError",
     "NotRestorableWarning",
@@ -86,11 +94,14 @@ __all__ = [
     "SourceError",
     "StateError",
     "StateMismatchError",
+    "StraySeedingError",
+    "StraySeedingWarning",
     "Stream",
     "UnenteredScopeWarning",
     "UnexpectedDrawError",
     "arg",
     "current",
+    "deterministic",
     "epochs",
     "get_master_seed",
     "init",
@@ -108,7 +119,7 @@ __all__ = [
     "unregister_generator",
 ]
 
-_SUBPACKAGES = ("lint", "sources", "verify")
+_SUBPACKAGES = ("lint", "sources", "testing", "verify")
 
 # What other libraries call it, and what to write here.
 _ELSEWHERE = {

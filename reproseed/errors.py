@@ -12,15 +12,19 @@
     ├── DecorationError (TypeError)          something that cannot be decorated
     ├── SourceError (TypeError)              something that cannot be registered as a generator
     ├── RankError (RuntimeError)             ranks that cannot be found or do not agree
+    ├── DeterminismError (RuntimeError)      determinism was asked for and cannot be had
+    ├── StraySeedingError (RuntimeError)     a generator was seeded behind the run's back
     └── StateError (ValueError)              a checkpoint that is damaged
         └── StateMismatchError               ... or belongs to another run
 
     ReproseedWarning (UserWarning)
+    ├── DeterminismWarning       a flag that comes too late, or that this build of torch lacks
     ├── NarrowSeedWarning        torch's CPU generator gets 64 seed bits instead of a whole state
     ├── NotRestorableWarning     a generator that can be seeded but not put back
     ├── RankWarning              an argument about ranks that the launcher contradicts
     ├── RepeatedAddressWarning   one address entered so often that its draws repeat
     ├── ResumeWarning            a run that does not continue where its checkpoint says
+    ├── StraySeedingWarning      a generator was seeded behind the run's back
     ├── ScopeOrderWarning        scopes closed in another order than last in, first out
     └── UnenteredScopeWarning    a scope that was made and never entered
 
@@ -87,6 +91,14 @@ class RankError(ReproseedError, RuntimeError):
     """Rank or world size cannot be found, or the ranks do not agree on the run."""
 
 
+class DeterminismError(ReproseedError, RuntimeError):
+    """Determinism was asked for and cannot be had any more; the message says what came too late."""
+
+
+class StraySeedingError(ReproseedError, RuntimeError):
+    """Inside ``watch_seeding("error")``: a generator was seeded by something else than the library."""
+
+
 class StateError(ReproseedError, ValueError):
     """A checkpoint of the library is damaged or incomplete; the message names the part."""
 
@@ -97,6 +109,10 @@ class StateMismatchError(StateError):
 
 class ReproseedWarning(UserWarning):
     """Base of all warnings of the library."""
+
+
+class DeterminismWarning(ReproseedWarning):
+    """A flag was asked for that comes too late, or that this build of torch does not have."""
 
 
 class NarrowSeedWarning(ReproseedWarning):
@@ -121,6 +137,10 @@ class ResumeWarning(ReproseedWarning):
 
 class ScopeOrderWarning(ReproseedWarning):
     """Scopes were closed in another order than last in, first out."""
+
+
+class StraySeedingWarning(ReproseedWarning):
+    """A generator was seeded by something else than the library while `watch_seeding` was on."""
 
 
 class UnenteredScopeWarning(ReproseedWarning):

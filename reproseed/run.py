@@ -29,6 +29,8 @@ from reproseed.streams import Stream
 if TYPE_CHECKING:
     from torch.distributed.device_mesh import DeviceMesh
 
+    from reproseed.determinism import Deterministic
+
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 _log = logging.getLogger("reproseed")
@@ -49,6 +51,7 @@ def init(
     axes: str | tuple[str, ...] | None = None,
     task_seeds: Mapping[Any, int] | None = None,
     devices: Literal["same", "distinct"] = "same",
+    deterministic: Literal["error", "warn", "off"] | Deterministic | None = None,
     derivation: int = 1,
     resume: Mapping[str, Any] | str | None = None,
     **unknown: Any,
@@ -72,6 +75,8 @@ def init(
         axes: the mesh dimensions to take, such as ``("dp",)``.
         task_seeds: master seeds of single tasks, such as ``{"init": 7}``.
         devices: ``"same"``: all devices of this process get the same stream; ``"distinct"``: each index its own.
+        deterministic: set the flags of `reproseed.deterministic` for the whole run: its mode, or such a scope itself,
+            not entered. The next ``init`` puts them back.
         derivation: version of the derivation, frozen for ever.
         resume: a checkpoint to go on from: a `state_dict` or its JSON.
         **unknown: refused, with the right spelling where one is near.
@@ -84,6 +89,7 @@ def init(
         RankError: ranks that contradict each other, or a drawn seed that cannot be shared.
         StateError: the checkpoint is damaged.
         StateMismatchError: the checkpoint is of another run.
+        DeterminismError: determinism was asked for too late.
 
     >>> import reproseed as rs
     >>> rs.init(master_seed=42).get_master_seed()
@@ -121,8 +127,36 @@ def init(
         derivation=derivation,
         seeding=seeding == "on",
     )
-    _begin(seeder, resume)
+    with _flags_of_run(deterministic):
+        _begin(seeder, resume)
+    _watch_from_environment()
     return seeder
+
+
+def _flags_of_run(
+    deterministic: Literal["error", "warn", "off"] | Deterministic | None,
+) -> contextlib.AbstractContextManager[None]:
+    """Return the block in which a run begins that has these flags."""
+    # Imported here: flags, like the watch below, are a layer above the run, which works without them.
+    from reproseed import determinism
+
+    scope = determinism.deterministic(deterministic) if isinstance(deterministic, str) else deterministic
+    if scope is not None and not isinstance(scope, determinism.Deterministic):
+        raise CoordinateTypeError(
+            f"init(deterministic={scope!r}): allowed are 'error', 'warn', 'off', and rs.deterministic(...) itself."
+        )
+    return determinism.for_whole_run(scope)
+
+
+def _watch_from_environment() -> None:
+    """Watch for stray seeding from now on if ``REPROSEED_WATCH`` asks for it."""
+    mode = os.environ.get("REPROSEED_WATCH")
+    if not mode:
+        return
+    from reproseed.testing import watch_whole_run
+
+    if watch_whole_run(mode):
+        _log.info("stray seeding is watched for, mode %s, as REPROSEED_WATCH asks", mode)
 
 
 def _begin(seeder: Seeder, resume: Mapping[str, Any] | str | None) -> None:

@@ -20,6 +20,7 @@ rs.init(
     coordinates={"dp": 0},
     task_seeds={"init": 7, 1: 8},
     devices="distinct",
+    deterministic=rs.deterministic("warn", threads=1),
     derivation=1,
     resume=None,
 )
@@ -50,6 +51,19 @@ with rs.seeded(task="train", epoch=1, step=2, master_seed=3, shared=False, resto
     innermost = rs.current()
 
 with rs.preserved(check="error"):
+    pass
+
+with rs.deterministic("error", tf32=False, attention=["math"], flags={"cudnn.enabled": False}):
+    pass
+
+
+@rs.deterministic("off").covers_backward
+def pool(x: torch.Tensor) -> torch.Tensor:
+    return x
+
+
+pooled: torch.Tensor = pool(torch.ones(1))
+with rs.testing.watch_seeding("error"), rs.testing.watch_addresses(allow=["eval"]):
     pass
 
 
@@ -133,9 +147,13 @@ errors: tuple[type[rs.ReproseedError], ...] = (
     rs.SourceError,
     rs.StateError,
     rs.StateMismatchError,
+    rs.DeterminismError,
+    rs.StraySeedingError,
     rs.UnexpectedDrawError,
 )
 warnings: tuple[type[rs.ReproseedWarning], ...] = (
+    rs.DeterminismWarning,
+    rs.StraySeedingWarning,
     rs.NarrowSeedWarning,
     rs.NotRestorableWarning,
     rs.RankWarning,

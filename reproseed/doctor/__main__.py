@@ -1,0 +1,7 @@
+"""``python -m reproseed.doctor``."""
+
+import sys
+
+from reproseed.doctor import main
+
+sys.exit(main())
