@@ -166,7 +166,7 @@ def _gathered(chosen: int | None, drawn: int, derivation: int) -> tuple[int, boo
 
     # Two halves, since int64 cannot hold the upper half of the seeds.
     row = [int(chosen is not None), drawn >> 32, drawn & 0xFFFFFFFF, derivation]
-    device = _group_device()
+    device = group_device()
     mine = torch.tensor(row, dtype=torch.int64, device=device)
     gathered = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
     dist.all_gather(gathered, mine)
@@ -186,12 +186,14 @@ def _gathered(chosen: int | None, drawn: int, derivation: int) -> tuple[int, boo
     return (high << 32) + low, not given
 
 
-def _group_device() -> Any:
+def group_device(group: Any = None) -> Any:
+    """Return a device whose tensors a process group (by default that of all ranks) can exchange."""
     import torch
     import torch.distributed as dist
 
     # A group that has no CPU backend (NCCL alone) gathers on the device that the user has chosen for it.
-    kinds = [device.type for device in dist.distributed_c10d._get_default_group()._device_types]
+    group = dist.distributed_c10d._get_default_group() if group is None else group
+    kinds = [device.type for device in group._device_types]
     return torch.device("cpu") if "cpu" in kinds or not kinds else torch.device(kinds[0])
 
 

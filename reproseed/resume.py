@@ -163,9 +163,11 @@ class Resuming:
 
     def _log_rank(self) -> None:
         if not self.same_rank:
+            saved, place = self.parts, self.seeder.place
+            whose = f"rank {saved['rank']}" if saved["rank"] >= 0 else "no single rank"
             _log.warning(
-                "the checkpoint is of rank %s of %s, this is rank %s of %s: streams are derived, none is continued",
-                self.parts["rank"], self.parts["world_size"], self.seeder.place.rank, self.seeder.place.world_size,
+                "the checkpoint is of %s of %s, this is rank %s of %s: streams are derived, none is continued",
+                whose, saved["world_size"], place.rank, place.world_size,
             )  # fmt: skip
 
     def _states(self) -> dict[str, Any]:

@@ -38,7 +38,7 @@ LAYERS = (
     ("sources", "snapshots"),
     ("stack", "progress", "steps", "scopes", "ranks", "state", "resume", "seeder"),
     ("run",),
-    ("determinism", "data", "elastic", "trace", "verify", "lint", "testing", "doctor"),
+    ("determinism", "data", "elastic", "trace", "verify", "lint", "testing", "doctor", "agreement"),
     ("integrations", "app", "cli"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
