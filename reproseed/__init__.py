@@ -119,7 +119,7 @@ __all__ = [
     "unregister_generator",
 ]
 
-_SUBPACKAGES = ("lint", "sources", "testing", "verify")
+_SUBPACKAGES = ("determinism", "doctor", "lint", "sources", "testing", "verify")
 
 # What other libraries call it, and what to write here.
 _ELSEWHERE = {

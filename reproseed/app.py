@@ -72,3 +72,15 @@ def lint(
         return
     code = run_lint(paths, select=select, ignore=ignore, level=level.value, exclude=exclude or (), form=form.value)
     raise typer.Exit(code)
+
+
+@app.command()
+def doctor(
+    script: Annotated[str | None, typer.Argument(help="A Python file to look at; it is read, never run.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show what is well, too.")] = False,
+) -> None:
+    """Say what in this environment, and in a script, keeps runs from being repeated, and what to do about it."""
+    from reproseed.doctor import run_doctor
+
+    raise typer.Exit(run_doctor(script, as_json=as_json, everything=everything))
