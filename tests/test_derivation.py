@@ -15,6 +15,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from labels import label
 
 from reproseed.address import Address
 from reproseed.derivation import check_derivation, check_master_seed, derive_1, draw_master_seed
@@ -128,7 +129,7 @@ def test_a_master_seed_out_of_range_is_refused_naming_the_range(value):
 @pytest.mark.parametrize(
     "value",
     [True, None, 4.0, "42", "\ud800", b"1", [1], np.array([1]), torch.tensor(1.0), torch.tensor(True)],
-    ids=repr,
+    ids=label,
 )
 def test_a_master_seed_of_another_kind_is_refused_with_what_is_wanted(value):
     with pytest.raises(CoordinateTypeError, match=r"^master_seed.*an int in \[0, 2\*\*64\) is wanted"):
@@ -148,7 +149,7 @@ def test_an_unknown_derivation_is_refused_naming_those_that_exist(version):
         check_derivation(version)
 
 
-@pytest.mark.parametrize("version", [True, None, "1", 1.0, [1]], ids=repr)
+@pytest.mark.parametrize("version", [True, None, "1", 1.0, [1]], ids=label)
 def test_a_derivation_that_is_no_integer_is_refused(version):
     with pytest.raises(CoordinateTypeError, match=r"derivation=.*one of \[1\] is wanted"):
         check_derivation(version)

@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from labels import label
 
 import reproseed as rs
 from reproseed import stack
@@ -65,7 +66,7 @@ def run():
 BAD_VALUES = [1.5, True, None.__class__, [1], torch.tensor([1, 2]), torch.tensor(True), np.float64(1), 2**63, "\ud800"]
 
 
-@pytest.mark.parametrize("value", BAD_VALUES, ids=repr)
+@pytest.mark.parametrize("value", BAD_VALUES, ids=label)
 @pytest.mark.parametrize("name", ["task", "epoch", "step", "fold"])
 def test_a_bad_coordinate_is_named_and_changes_nothing(run, name, value):
     before = rs.snapshot()
@@ -85,7 +86,7 @@ def test_zero_is_a_value_and_integer_likes_become_ints(run, value):
         assert draws() != with_epoch
 
 
-@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), SystemExit(3), GeneratorExit()], ids=repr)
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), SystemExit(3), GeneratorExit()], ids=label)
 @pytest.mark.parametrize("method", ["seed", "getstate"])
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("depth", [0, 1])

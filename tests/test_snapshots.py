@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 import torch
+from labels import label
 
 import reproseed as rs
 from reproseed.snapshots import Snapshot, put_back
@@ -142,7 +143,7 @@ class Source:
         return 0
 
 
-@pytest.mark.parametrize("error", [ValueError("broken"), KeyboardInterrupt(), SystemExit(3)], ids=repr)
+@pytest.mark.parametrize("error", [ValueError("broken"), KeyboardInterrupt(), SystemExit(3)], ids=label)
 def test_each_source_is_put_back_even_if_an_earlier_one_raises_anything(error):
     sources = [Source("a"), Source("b", error), Source("c", RuntimeError("second")), Source("d")]
     with pytest.raises(type(error)) as caught:

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from labels import label
 
 import reproseed as rs
 from reproseed import stack
@@ -67,7 +68,7 @@ def test_closing_in_any_order_ends_as_last_in_first_out(run, monkeypatch, n):
     assert tried == {2: 8, 3: 48, 4: 384, 5: 3840}[n]
 
 
-@pytest.mark.parametrize("flags", list(itertools.product((True, False, None), repeat=3)), ids=repr)
+@pytest.mark.parametrize("flags", list(itertools.product((True, False, None), repeat=3)), ids=label)
 def test_closing_in_any_order_ends_as_last_in_first_out_in_every_library(run, flags):
     own = random.Random()
     rs.register_generator(own, name="own")

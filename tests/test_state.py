@@ -15,6 +15,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from labels import label
 
 import reproseed as rs
 from reproseed.sources.plain import decode, encode
@@ -206,7 +207,7 @@ def test_a_cut_json_text_is_refused_at_any_length():
             unseal(text[:length])
 
 
-@pytest.mark.parametrize("state", [None, 7, [], b"{}", ("a",)], ids=repr)
+@pytest.mark.parametrize("state", [None, 7, [], b"{}", ("a",)], ids=label)
 def test_what_is_no_dict_says_what_it_is(state):
     with pytest.raises(rs.StateError, match=f"this is a {type(state).__name__}"):
         unseal(state)

@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 import torch
+from labels import label
 from torch.utils.data import DataLoader, Dataset, RandomSampler
 
 import reproseed as rs
@@ -151,7 +152,7 @@ def test_steps_need_a_scope(run):
         rs.steps(3)
 
 
-@pytest.mark.parametrize("iterable", [True, None, 1.5, object()], ids=repr)
+@pytest.mark.parametrize("iterable", [True, None, 1.5, object()], ids=label)
 def test_what_cannot_be_iterated_over_is_refused(run, iterable):
     with (
         rs.seeded(task="t", epoch=0),

@@ -165,12 +165,20 @@ def _puts_back(module: Module, context: ast.expr) -> bool:
     return module.resolve(called) == "reproseed.preserved" or "fork" in last_part(called)
 
 
+def _seeds(module: Module, method: str, name: str) -> bool:
+    """Whether a method of this name, registered in the generator's place, reaches the attribute."""
+    functions = (node for node in ast.walk(module.tree) if isinstance(node, ast.FunctionDef) and node.name == method)
+    return any(isinstance(n, ast.Attribute) and n.attr == name for function in functions for n in ast.walk(function))
+
+
 def registered(module: Module, project: Project, name: str) -> bool:
     """Whether a generator of this name is registered in any file, by itself or by a search."""
     for _, call in project.calls("reproseed.register_generator"):
         if argument(call, None, "within") is not None:
             return True
         if any(last_part(n) == name for a in call.args for n in ast.walk(a)):
+            return True
+        if any(isinstance(a, ast.Attribute) and _seeds(module, a.attr, name) for a in call.args):
             return True
     for _, call in project.methods("register_generator"):
         if any(last_part(a) == name for a in call.args) or argument(call, None, "within") is not None:

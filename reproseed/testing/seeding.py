@@ -100,6 +100,7 @@ class Watch:
         self.mode = scope.mode
         self.found = scope.found
         self.pid = os.getpid()
+        self.over = False
         self.patches = Patches()
         self.inside = threading.local()
         self.known: dict[str, Any] = {}
@@ -114,6 +115,7 @@ class Watch:
 
     def end(self, failed: bool = False) -> None:
         """Take the wrappers away, and look a last time; what is found then is told unless the body has failed."""
+        self.over = True  # a patch that was laid over a wrapper may bring it back
         self.patches.undo()
         seen = [stray for name in LOOK if (stray := self._look(name)) is not None]
         if failed:
@@ -142,7 +144,7 @@ class Watch:
         def seed(*args: Any, **kwargs: Any) -> Any:
             called, caller = _as_called(shown, sys._getframe(1))
             own = caller.f_code.co_filename.startswith(PACKAGE)
-            if os.getpid() != self.pid or getattr(self.inside, "call", False):
+            if self.over or os.getpid() != self.pid or getattr(self.inside, "call", False):
                 return function(*args, **kwargs)
             if not own:
                 self.report(called_by(called, args, kwargs, caller), caller)

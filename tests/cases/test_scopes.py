@@ -9,6 +9,7 @@ import random
 import numpy as np
 import pytest
 import torch
+from labels import label
 
 import reproseed as rs
 
@@ -52,7 +53,7 @@ def test_case_39_a_failed_block_does_not_change_its_retry(run):
         assert attempt(0) == clean
 
 
-@pytest.mark.parametrize("bad", [{"task": 1.5}, {"epoch": True}, {"master_seed": -1}], ids=repr)
+@pytest.mark.parametrize("bad", [{"task": 1.5}, {"epoch": True}, {"master_seed": -1}], ids=label)
 def test_case_39_a_bad_seed_reseeds_nothing(run, bad):
     before = rs.snapshot()
     with pytest.raises(rs.ReproseedError), rs.seeded(**bad):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from labels import label
 
 import reproseed as rs
 from reproseed.agreement import assert_ranks_agree
@@ -115,7 +116,7 @@ def test_without_a_process_group_there_is_nothing_to_compare():
         assert_ranks_agree(what)
 
 
-@pytest.mark.parametrize("what", ["stream", 3, [torch.ones(1)], {"a": 1}], ids=repr)
+@pytest.mark.parametrize("what", ["stream", 3, [torch.ones(1)], {"a": 1}], ids=label)
 def test_what_it_cannot_compare_it_refuses_by_name(what):
     with pytest.raises(rs.CoordinateTypeError, match="allowed are 'streams', a module, a tensor, or a dict of tensors"):
         assert_ranks_agree(what)

@@ -9,6 +9,7 @@ import random
 import numpy as np
 import pytest
 import torch
+from labels import label
 
 import reproseed as rs
 from reproseed.errors import CoordinateTypeError, NotRestorableWarning, SourceError
@@ -191,7 +192,7 @@ def test_a_default_name_keeps_clear_of_a_name_that_the_user_gave():
     assert names() == ["Random.0", "Random.1"]
 
 
-@pytest.mark.parametrize("bad", [object(), 3, "text", random.Random, random.SystemRandom()], ids=repr)
+@pytest.mark.parametrize("bad", [object(), 3, "text", random.Random, random.SystemRandom()], ids=label)
 def test_a_refused_generator_does_not_count_in_the_names_of_the_next(bad):
     rs.init(1)
     with pytest.raises(SourceError, match=r"cannot register a|not the class|cannot be seeded"):

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from labels import label
 
 from reproseed.errors import StateError
 from reproseed.sources.plain import decode, encode
@@ -61,13 +62,13 @@ def test_a_state_comes_back_exactly_through_tensors_and_through_json(state):
         torch.tensor([True, False]),
         torch.arange(6).view(2, 3).t(),
     ],
-    ids=repr,
+    ids=label,
 )
 def test_arrays_and_tensors_keep_dtype_and_shape(state):
     assert same(decode(_to_bytes(_to_tensors(encode({"x": (state,)})), "x")), {"x": (state,)})
 
 
-@pytest.mark.parametrize("state", [object(), {1, 2}, 1j, lambda: 0, np.array([None])], ids=repr)
+@pytest.mark.parametrize("state", [object(), {1, 2}, 1j, lambda: 0, np.array([None])], ids=label)
 def test_anything_else_is_refused(state):
     with pytest.raises(StateError, match=f"it holds a {type(state).__name__}; a checkpoint takes numbers"):
         encode([state])
