@@ -57,6 +57,7 @@ from reproseed.snapshots import Snapshot
 from reproseed.streams import Stream
 
 if TYPE_CHECKING:
+    from reproseed import data as data
     from reproseed import sources as sources
 
 __version__ = "0.1.0.dev0"
@@ -106,7 +107,7 @@ __all__ = [
     "unregister_generator",
 ]
 
-_SUBPACKAGES = ("sources",)
+_SUBPACKAGES = ("data", "sources")
 
 # What other libraries call it, and what to write here.
 _ELSEWHERE = {
