@@ -1,0 +1,199 @@
+"""DataLoaders: what they are made of, which indices they ask for, and what comes back.
+
+With workers the indices run ahead of the batches; each batch is recorded together with the indices that it was made of.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reproseed.trace.contents import contents, plain_attributes
+from reproseed.trace.fingerprint import order_free, sample_digests, structure_digest, value_digest
+from reproseed.trace.generators import describe, registered
+from reproseed.trace.recorder import recorded
+
+if TYPE_CHECKING:
+    from reproseed.trace.recorder import Recorder
+
+_FRAMES = 3  # of the user's code, which tell two loaders apart
+_SHOWN = 512  # indices and samples that are listed one by one
+_OPTIONS = (
+    "batch_size", "num_workers", "drop_last", "prefetch_factor", "persistent_workers", "timeout", "pin_memory",
+    "in_order",
+)  # fmt: skip
+
+
+class _Passes:
+    """The loaders that exist and the passes over them, each held weakly."""
+
+    def __init__(self) -> None:
+        self.sites: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        self.labels: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        self.asked: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
+        self.counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+
+def install(recorder: Recorder) -> Callable[[], None]:
+    """Wrap the making of loaders, of their iterators, and the two things that an iterator does."""
+    from torch.utils.data import DataLoader
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+    passes = _Passes()
+    make, begin = DataLoader.__init__, DataLoader.__iter__
+    ask, fetch = _BaseDataLoaderIter._next_index, _BaseDataLoaderIter.__next__
+
+    def __init__(self: Any, *args: Any, **keywords: Any) -> None:
+        make(self, *args, **keywords)
+        _made(recorder, passes, self)
+
+    def __iter__(self: Any) -> Any:
+        _begins(recorder, passes, self)
+        iterator = begin(self)
+        _begun(recorder, passes, self, iterator)
+        return iterator
+
+    def _next_index(self: Any) -> Any:
+        indices = ask(self)
+        _asked(recorder, passes, self, indices)
+        return indices
+
+    def __next__(self: Any) -> Any:
+        batch = fetch(self)
+        _fetched(recorder, passes, self, batch)
+        return batch
+
+    changes = (
+        (DataLoader, "__init__", make, __init__),
+        (DataLoader, "__iter__", begin, __iter__),
+        (_BaseDataLoaderIter, "_next_index", ask, _next_index),
+        (_BaseDataLoaderIter, "__next__", fetch, __next__),
+    )
+    for owner, name, _, wrapper in changes:
+        setattr(owner, name, wrapper)
+
+    def undo() -> None:
+        for owner, name, plain, _ in changes:
+            setattr(owner, name, plain)
+
+    return undo
+
+
+@recorded
+def _made(recorder: Recorder, passes: _Passes, loader: Any) -> None:
+    passes.sites[loader] = _site()
+
+
+@recorded
+def _begins(recorder: Recorder, passes: _Passes, loader: Any) -> None:
+    label = passes.sites.get(loader) or f"loader over {type(loader.dataset).__name__}"
+    recorder.emit_generators("before iter")
+    options = {name: getattr(loader, name, None) for name in _OPTIONS}
+    for name in ("collate_fn", "worker_init_fn"):
+        function = getattr(loader, name)
+        options[name] = None if function is None else getattr(function, "__qualname__", type(function).__qualname__)
+    recorder.emit("loader", label, **options, dataset=type(loader.dataset).__name__)
+    recorder.emit("sampler", label, d=_sampler(loader))
+    kinds, size = contents(loader.dataset)
+    recorder.emit("dataset", label, len=size, d=kinds)
+    for name, owner, generator in _generators(loader):
+        known = any(generator is one for one in registered().values())
+        recorder.emit("generator", f"{label} {name}", of=owner, registered=known, **describe(generator))
+    iterator = getattr(loader, "_iterator", None)
+    if iterator is not None:  # workers that live on: torch resets this very iterator
+        passes.asked.pop(iterator, None)
+
+
+@recorded
+def _begun(recorder: Recorder, passes: _Passes, loader: Any, iterator: Any) -> None:
+    passes.labels[iterator] = passes.sites.get(loader) or f"loader over {type(loader.dataset).__name__}"
+    passes.counts[iterator] = 0
+    recorder.emit_generators("after iter")
+
+
+@recorded
+def _asked(recorder: Recorder, passes: _Passes, iterator: Any, indices: Any) -> None:
+    passes.asked.setdefault(iterator, deque()).append(indices)
+
+
+@recorded
+def _fetched(recorder: Recorder, passes: _Passes, iterator: Any, batch: Any) -> None:
+    label = passes.labels.get(iterator)
+    waiting = passes.asked.get(iterator)
+    indices = waiting.popleft() if waiting else None
+    if label is None or not recorder.wanted():
+        return
+    number = passes.counts[iterator] = passes.counts[iterator] + 1
+    _emit_indices(recorder, label, number, indices)
+    recorder.emit_generators("after fetch")
+    whole, samples = structure_digest(batch), sample_digests(batch)
+    recorder.emit(
+        "batch", label, b=number, h=whole.digest, shape=whole.shape, free=order_free(samples), d=samples[:_SHOWN]
+    )
+
+
+def _emit_indices(recorder: Recorder, label: str, number: int, indices: Any) -> None:
+    if indices is None:
+        return
+    listed = list(indices) if isinstance(indices, (list, tuple)) else [indices]
+    texts = [str(int(i)) if hasattr(i, "__index__") else value_digest(i)[:8] for i in listed]
+    whole = structure_digest(texts)
+    recorder.emit("indices", label, b=number, h=whole.digest, free=order_free(texts), d=texts[:_SHOWN])
+
+
+def _sampler(loader: Any) -> dict[str, str]:
+    """Return type and plain attributes of the samplers, outer ones first."""
+    found: dict[str, str] = {}
+    one, path = loader.batch_sampler or loader.sampler, "sampler"
+    for _ in range(4):
+        if one is None:
+            break
+        found[path] = type(one).__name__
+        found |= {f"{path}.{name}": text for name, text in plain_attributes(one).items()}
+        one, path = getattr(one, "sampler", None), f"{path}.sampler"
+    return found
+
+
+def _generators(loader: Any) -> list[tuple[str, str, Any]]:
+    """Return name, owner and generator for the loader's own, its samplers', and those inside the dataset."""
+    from reproseed.sources.discovery import find_generators
+
+    found: list[tuple[str, str, Any]] = []
+    one: Any = loader
+    for owner in ("loader", "sampler", "sampler"):
+        generator = getattr(one, "generator", None)
+        if generator is not None and all(generator is not known for _, _, known in found):
+            found.append((f"{owner}.generator", "loader", generator))
+        one = getattr(one, "batch_sampler", None) or getattr(one, "sampler", None)
+        if one is None:
+            break
+        inner = getattr(one, "sampler", None)
+        one = one if getattr(one, "generator", None) is not None or inner is None else inner
+    for name, owner, holder in (("sampler", "loader", loader.batch_sampler or loader.sampler), ("dataset",) * 2 + (loader.dataset,)):
+        for path, generator in find_generators(holder).items():
+            if all(generator is not known for _, _, known in found):
+                found.append((f"{name}.{path}" if path else name, owner, generator))
+    return found
+
+
+def _site() -> str:
+    """Return the text of the user's lines that made the loader.
+
+    Equal loaders of two runs have equal ones, whatever number of other loaders was made before, and other lines added.
+    """
+    lines: list[str] = []
+    frame = sys._getframe(1)
+    while frame is not None and len(lines) < _FRAMES:
+        name = frame.f_code.co_filename
+        if "reproseed" not in Path(name).parts and f"torch{'/'}utils" not in name and not name.startswith("<"):
+            text = linecache.getline(name, frame.f_lineno).strip()[:60] or f"line {frame.f_lineno}"
+            lines.append(f"{Path(name).name}: {text}")
+        if frame.f_code.co_name == "<module>":
+            break
+        frame = frame.f_back  # type: ignore[assignment]  # None at the outermost
+    return " < ".join(lines) or "loader"
