@@ -74,7 +74,9 @@ def _summary(value: Any) -> list[str] | None:
             return [kind_of(value), "too large", "too large"]
         return [kind_of(value), value_digest(value)[:12], _rows_free(value)]
     if isinstance(value, Mapping):
-        return None if not _all_plain(value.values()) else _listed("mapping", [f"{k!r}:{v!r}" for k, v in value.items()])
+        return (
+            None if not _all_plain(value.values()) else _listed("mapping", [f"{k!r}:{v!r}" for k, v in value.items()])
+        )
     if isinstance(value, (list, tuple, set, frozenset, range)) and len(value) <= _ITEMS:
         if _all_plain(value):
             return _listed(type(value).__name__, [repr(item) for item in value])

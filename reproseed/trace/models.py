@@ -116,4 +116,6 @@ def tensors(named: Iterator[tuple[str, torch.Tensor | None]]) -> dict[str, str]:
 
 
 def _is_plain(value: object) -> bool:
-    return isinstance(value, _PLAIN) or (isinstance(value, (tuple, list)) and len(value) < 64 and all(map(_is_plain, value)))
+    return isinstance(value, _PLAIN) or (
+        isinstance(value, (tuple, list)) and len(value) < 64 and all(map(_is_plain, value))
+    )

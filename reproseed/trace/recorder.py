@@ -46,9 +46,7 @@ class Selection:
 
     def holds(self, key: places.Key, step: int) -> bool:
         """Whether a place is recorded, at a count of optimizer steps."""
-        if self.steps is not None and not (
-            self.steps[0] <= step and (self.steps[1] is None or step < self.steps[1])
-        ):
+        if self.steps is not None and not (self.steps[0] <= step and (self.steps[1] is None or step < self.steps[1])):
             return False
         if self.at is None:
             return True

@@ -174,7 +174,10 @@ def _generators(loader: Any) -> list[tuple[str, str, Any]]:
             break
         inner = getattr(one, "sampler", None)
         one = one if getattr(one, "generator", None) is not None or inner is None else inner
-    for name, owner, holder in (("sampler", "loader", loader.batch_sampler or loader.sampler), ("dataset",) * 2 + (loader.dataset,)):
+    for name, owner, holder in (
+        ("sampler", "loader", loader.batch_sampler or loader.sampler),
+        ("dataset",) * 2 + (loader.dataset,),
+    ):
         for path, generator in find_generators(holder).items():
             if all(generator is not known for _, _, known in found):
                 found.append((f"{name}.{path}" if path else name, owner, generator))
