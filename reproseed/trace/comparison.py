@@ -13,7 +13,7 @@ from reproseed.trace.causes import find_causes
 from reproseed.trace.divergence import Divergence
 from reproseed.trace.errors import TraceFormatError
 from reproseed.trace.evidence import VALUES, Evidence, gather, harmless
-from reproseed.trace.format import Trace, check_comparable, read
+from reproseed.trace.format import FAILED, Trace, check_comparable, read
 
 _NAMES = {
     "rng": "generators", "indices": "indices of", "batch": "batch of", "input": "input of", "params": "parameters of",
@@ -67,6 +67,10 @@ def compare(a: Trace, b: Trace, alignment: Alignment = "auto", ranks: bool | Non
     notes = _notes(a, b, ranks)
     evidence = gather(a, b, found)
     if evidence is None:
+        for trace in (a, b):
+            for note in trace.notes:
+                if note.startswith(FAILED):
+                    raise TraceFormatError(f"{trace.path} ends early, and nothing differs up to there: {note}.")
         return Comparison(None, len(found), (*notes, *harmless(found)))
     return Comparison(_divergence(evidence, notes), len(evidence.before) + 1, tuple(notes))
 

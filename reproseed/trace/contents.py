@@ -16,6 +16,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _DEPTH = 5
 _ITEMS = 200_000
 _BYTES = 1 << 28
+_LISTS = (list, tuple, set, frozenset, range)
 _CLOSED = (FunctionType, BuiltinFunctionType, MethodType, ModuleType, type)
 
 
@@ -75,22 +76,30 @@ def _summary(value: Any) -> list[str] | None:
         return [kind_of(value), value_digest(value)[:12], _rows_free(value)]
     if isinstance(value, Mapping):
         return (
-            None if not _all_plain(value.values()) else _listed("mapping", [f"{k!r}:{v!r}" for k, v in value.items()])
+            None
+            if not _all_plain(value.values())
+            else _listed(f"mapping of {len(value)}", [f"{k!r}:{v!r}" for k, v in value.items()])
         )
-    if isinstance(value, (list, tuple, set, frozenset, range)) and len(value) <= _ITEMS:
+    if isinstance(value, _LISTS) and len(value) <= _ITEMS:
         if _all_plain(value):
-            return _listed(type(value).__name__, [repr(item) for item in value])
+            kinds = {type(item).__name__ for item in value}
+            of = kinds.pop() if len(kinds) == 1 else "item"
+            return _listed(f"{_kind(value)} {of}", [repr(item) for item in value])
         if value and all(_is_array(item) or isinstance(item, _PLAIN) for item in value):
-            return _listed(type(value).__name__, [value_digest(item) for item in value])
+            return _listed(_kind(value), [value_digest(item) for item in value])
         if value and all(isinstance(item, (list, tuple)) and len(item) < 16 for item in value):
             inner = [[_summary(part) for part in item] for item in value]
             if all(part is not None for item in inner for part in item):
-                return _listed(type(value).__name__, [repr(item) for item in inner])
+                return _listed(_kind(value), [repr(item) for item in inner])
     return None
 
 
 def _listed(kind: str, texts: list[str]) -> list[str]:
-    return [f"{kind} of {len(texts)}", digest("\0".join(texts))[:12], order_free(texts)[:12]]
+    return [kind, digest("\0".join(texts))[:12], order_free(texts)[:12]]
+
+
+def _kind(value: Any) -> str:
+    return f"{type(value).__name__} of {len(value)}"
 
 
 def _rows_free(value: Any) -> str:

@@ -60,7 +60,7 @@ def flags() -> dict[str, Any]:
         "default_dtype": str(torch.get_default_dtype()).removeprefix("torch."),
         "benchmark": torch.backends.cudnn.benchmark,
         "cudnn_deterministic": torch.backends.cudnn.deterministic,
-        "mkldnn": torch.backends.mkldnn.enabled,  # type: ignore[attr-defined]  # set on the module's class
+        "mkldnn": torch.backends.mkldnn.enabled,
         "matmul_precision": torch._C._get_float32_matmul_precision(),
         "autocast": torch.is_autocast_enabled("cpu"),
     }
@@ -69,6 +69,6 @@ def flags() -> dict[str, Any]:
 def _devices() -> list[str]:
     import torch
 
-    if not torch.cuda.is_initialized():
+    if not torch.cuda.is_initialized():  # type: ignore[no-untyped-call]  # torch leaves it untyped
         return []
     return [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]

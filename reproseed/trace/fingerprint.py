@@ -152,13 +152,17 @@ def _rows(leaf: Any) -> list[str] | None:
         arrays = _arrays(leaf) if leaf.dim() else []
         if len(arrays) != 1:
             return None
-        count, data = leaf.shape[0], memoryview(_canonical(arrays[0])).cast("B") if leaf.numel() else memoryview(b"")
+        count, data = leaf.shape[0], _bytes_of(arrays[0])
     elif isinstance(leaf, np.ndarray) and leaf.ndim and not leaf.dtype.hasobject:
-        count, data = leaf.shape[0], memoryview(_canonical(np.ascontiguousarray(leaf))).cast("B")
+        count, data = leaf.shape[0], _bytes_of(np.ascontiguousarray(leaf))
     else:
         return None
     size = len(data) // count if count else 0
     return [digest(data[i * size : (i + 1) * size])[:_SHORT] for i in range(count)]
+
+
+def _bytes_of(array: np.ndarray[Any, Any]) -> memoryview:
+    return memoryview(_canonical(array).data).cast("B") if array.size else memoryview(b"")
 
 
 def _arrays(tensor: torch.Tensor) -> list[np.ndarray[Any, Any]]:
@@ -228,6 +232,6 @@ def _may_hold_nan(array: np.ndarray[Any, Any]) -> bool:
 
 
 def _with(array: np.ndarray[Any, Any], where: np.ndarray[Any, Any], value: Any) -> np.ndarray[Any, Any]:
-    copy = array.copy()
+    copy: np.ndarray[Any, Any] = array.copy()
     copy[where] = value
     return copy

@@ -21,6 +21,7 @@ from reproseed.trace.fingerprint import HASH
 
 FORMAT = "reproseed.trace/1"
 LEVELS = ("rng", "state", "tensors", "ops")
+FAILED = "the tracer failed here and recorded nothing more"
 _BLOCK = 2_000  # lines
 
 Record = dict[str, Any]

@@ -49,7 +49,7 @@ def describe(generator: Any) -> dict[str, Any]:
     state = state_of(generator)
     found: dict[str, Any] = {"kind": type(generator).__name__}
     if isinstance(state, State):
-        found |= {"h": digest(state.key)[:12], "i": state.index}
+        found |= {"h": digest(state.key)[:12], "i": state.used}
         if state.seed is not None:
             found["seed"] = state.seed
     else:
@@ -97,7 +97,7 @@ def _philox(state: bytes) -> str:
 
 def read_all() -> dict[str, State | str]:
     """Return the state of every generator that this process has, by name."""
-    states: dict[str, State | str] = {"python": _python(random._inst)}  # type: ignore[attr-defined]  # the global one
+    states: dict[str, State | str] = {"python": _python(random._inst)}
     if "numpy" in sys.modules:
         import numpy as np
 
@@ -158,7 +158,7 @@ class Generators:
             position = tracker.begin(state) if seeded else tracker.locate(state)
             note = "" if position.found else "new"
             note = f"back {position.back}" if position.back else note
-            one = digest(state.key + state.index.to_bytes(2, "little", signed=True) + state.cached.encode())[:12]
+            one = digest(state.key + state.used.to_bytes(2, "little", signed=True) + state.cached.encode())[:12]
             found[name] = [one, position.stream, position.words, state.seed, note]
             if tracker.unexplained is not None:
                 self.anchors.append((name, position.stream, tracker.unexplained))

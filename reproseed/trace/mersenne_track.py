@@ -27,7 +27,7 @@ class State(NamedTuple):
     """A Mersenne state: key, words given of it, what is cached besides, and the seed where the library keeps it."""
 
     key: bytes
-    index: int
+    used: int
     cached: str = ""
     seed: int | None = None
 
@@ -133,7 +133,7 @@ class Tracker:
         return stream
 
     def _stand(self, stream: _Stream, block: int, state: State, found: bool) -> Position:
-        words = (block - 1) * mersenne.WORDS + state.index
+        words = (block - 1) * mersenne.WORDS + state.used
         back = 0 if stream.words is None else max(0, stream.words - words)
         stream.last, stream.block, stream.words = state.key, block, words
         if len(stream.blocks) < 100_000:

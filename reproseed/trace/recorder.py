@@ -20,7 +20,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from reproseed.trace import environment, places
 from reproseed.trace.errors import TraceError
 from reproseed.trace.fingerprint import hasher
-from reproseed.trace.format import LEVELS, Writer
+from reproseed.trace.format import FAILED, LEVELS, Writer
 from reproseed.trace.generators import Generators, read_all
 from reproseed.trace.models import Models
 
@@ -138,7 +138,7 @@ class Recorder:
         """Whether a record of a level would be written now."""
         return self.at_least(level) and self.selection.holds(self.places.now(), self.places.steps)
 
-    def emit(self, kind: str, name: str, **fields: Any) -> None:
+    def emit(self, kind: str, name: str, /, **fields: Any) -> None:
         """Write a record at the present place."""
         key = self.places.now()
         if kind not in _ALWAYS and not self.selection.holds(key, self.places.steps):
@@ -174,8 +174,7 @@ class Recorder:
         _log.error("the tracer failed and records nothing more: %r", error, exc_info=error)
         try:
             if self._writer is not None:
-                note = f"the tracer failed here and recorded nothing more: {type(error).__name__}: {error}"
-                self._writer.write({"t": "note", "n": note})
+                self._writer.write({"t": "note", "n": f"{FAILED}: {type(error).__name__}: {error}"})
                 self._writer.flush()
         except OSError:
             _log.exception("the trace could not be written")

@@ -10,7 +10,7 @@ def _begin() -> None:
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != here]
     this = sys.modules.pop("sitecustomize")
     try:
-        import sitecustomize  # noqa: F401 - the one that this one stands before
+        import sitecustomize  # type: ignore[import-not-found]  # noqa: F401 - the one that this one stands before
     except ImportError:
         pass
     sys.modules.setdefault("sitecustomize", this)  # Python looks for it there when it has been run

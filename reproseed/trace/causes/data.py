@@ -46,17 +46,31 @@ def dataset_length(e: Evidence) -> Cause | None:
 def dataset_order(e: Evidence) -> Cause | None:
     """A list that the dataset holds has the same items in another order."""
     for pair in _datasets(e):
-        a, b = pair.field("d")
-        ordered = [key for key in pair.keys() if key in a and key in b and a[key][2] == b[key][2] != ""]
-        if ordered and not _other_content(pair):
-            evidence = [
-                f"{key} of the dataset has the same items in another order ({a[key][0]})" for key in ordered[:3]
-            ]
-            one, other = (h["variables"].get("PYTHONHASHSEED") for h in (e.a.header, e.b.header))
-            if one != other:
-                evidence.append(f"PYTHONHASHSEED is {one} in A and {other} in B, so sets of strings differ in order")
-            return Cause("DATASET_ORDER", "certain", tuple(evidence))
+        a, size = pair.field("d")[0], pair.field("len")[0]
+        ordered = [key for key in pair.keys() if _reordered(pair, key)]
+        if not ordered or _other_content(pair):
+            continue
+        evidence = [f"{key} of the dataset has the same items in another order ({a[key][0]})" for key in ordered[:3]]
+        one, other = (h["variables"].get("PYTHONHASHSEED") for h in (e.a.header, e.b.header))
+        if one != other:
+            evidence.append(f"PYTHONHASHSEED is {one} in A and {other} in B, so sets of strings differ in order")
+        sure = any(_count(a[key][0]) == size for key in ordered)
+        return Cause("DATASET_ORDER", "certain" if sure else "likely", tuple(evidence))
     return None
+
+
+def _reordered(pair: Pair, key: str) -> bool:
+    """Whether a list has the same items in another order; numbers that are not one a sample are content, no order."""
+    a, b = pair.field("d")
+    if key not in a or key not in b or a[key][2] != b[key][2] or not a[key][2]:
+        return False
+    return _count(a[key][0]) == pair.field("len")[0] or not a[key][0].endswith((" int", " float"))
+
+
+def _count(kind: str) -> int | None:
+    """Return the number of items of a list or rows of an array from its kind, ``list of 5 str`` or ``float32[5,2]``."""
+    number = kind.partition("[")[2].partition(",")[0].rstrip("]") or (kind.split(" ") + ["", ""])[2]
+    return int(number) if number.isdigit() else None
 
 
 def dataset_content(e: Evidence) -> Cause | None:
@@ -146,8 +160,7 @@ def _datasets(e: Evidence) -> list[Pair]:
 
 
 def _other_content(pair: Pair) -> list[str]:
-    a, b = pair.field("d")
-    return [k for k in pair.keys() if k not in a or k not in b or a[k][2] != b[k][2] or a[k][2] == ""]
+    return [key for key in pair.keys() if not _reordered(pair, key)]
 
 
 def _owner(pair: Pair) -> str:

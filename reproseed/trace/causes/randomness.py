@@ -135,7 +135,7 @@ def _anchor(places: Any, generator: str, stream: str) -> bytes | None:
 
 def _extra(e: Evidence) -> list[str]:
     """Say what one run alone did at the place, which may be what drew."""
-    told = {}
+    told: dict[str, None] = {}
     for pair in e.one_sided("loader", "input", "batch"):
         run = "A" if pair.b is None else "B"
         verb = "called" if pair.kind == "input" else "iterated"

@@ -26,7 +26,7 @@ def install(recorder: Recorder, take_out_modules: Callable[[], None]) -> Callabl
         _degrade(recorder, model)
         return plain(model, *args, **keywords)
 
-    torch.compile = compile  # type: ignore[assignment]  # overloads
+    torch.compile = compile
 
     def undo() -> None:
         torch.compile = plain

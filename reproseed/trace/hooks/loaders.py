@@ -5,6 +5,7 @@ With workers the indices run ahead of the batches; each batch is recorded togeth
 
 from __future__ import annotations
 
+import functools
 import linecache
 import sys
 import weakref
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reproseed.sources.discovery import find_generators
 from reproseed.trace.contents import contents, plain_attributes
 from reproseed.trace.fingerprint import order_free, sample_digests, structure_digest, value_digest
 from reproseed.trace.generators import describe, registered
@@ -48,31 +50,31 @@ def install(recorder: Recorder) -> Callable[[], None]:
     make, begin = DataLoader.__init__, DataLoader.__iter__
     ask, fetch = _BaseDataLoaderIter._next_index, _BaseDataLoaderIter.__next__
 
-    def __init__(self: Any, *args: Any, **keywords: Any) -> None:
+    def init(self: Any, *args: Any, **keywords: Any) -> None:
         make(self, *args, **keywords)
         _made(recorder, passes, self)
 
-    def __iter__(self: Any) -> Any:
+    def iterate(self: Any) -> Any:
         _begins(recorder, passes, self)
         iterator = begin(self)
         _begun(recorder, passes, self, iterator)
         return iterator
 
-    def _next_index(self: Any) -> Any:
+    def next_index(self: Any) -> Any:
         indices = ask(self)
         _asked(recorder, passes, self, indices)
         return indices
 
-    def __next__(self: Any) -> Any:
+    def next_batch(self: Any) -> Any:
         batch = fetch(self)
         _fetched(recorder, passes, self, batch)
         return batch
 
     changes = (
-        (DataLoader, "__init__", make, __init__),
-        (DataLoader, "__iter__", begin, __iter__),
-        (_BaseDataLoaderIter, "_next_index", ask, _next_index),
-        (_BaseDataLoaderIter, "__next__", fetch, __next__),
+        (DataLoader, "__init__", make, functools.wraps(make)(init)),
+        (DataLoader, "__iter__", begin, functools.wraps(begin)(iterate)),
+        (_BaseDataLoaderIter, "_next_index", ask, functools.wraps(ask)(next_index)),
+        (_BaseDataLoaderIter, "__next__", fetch, functools.wraps(fetch)(next_batch)),
     )
     for owner, name, _, wrapper in changes:
         setattr(owner, name, wrapper)
@@ -160,28 +162,14 @@ def _sampler(loader: Any) -> dict[str, str]:
 
 
 def _generators(loader: Any) -> list[tuple[str, str, Any]]:
-    """Return name, owner and generator for the loader's own, its samplers', and those inside the dataset."""
-    from reproseed.sources.discovery import find_generators
-
-    found: list[tuple[str, str, Any]] = []
-    one: Any = loader
-    for owner in ("loader", "sampler", "sampler"):
-        generator = getattr(one, "generator", None)
-        if generator is not None and all(generator is not known for _, _, known in found):
-            found.append((f"{owner}.generator", "loader", generator))
-        one = getattr(one, "batch_sampler", None) or getattr(one, "sampler", None)
-        if one is None:
-            break
-        inner = getattr(one, "sampler", None)
-        one = one if getattr(one, "generator", None) is not None or inner is None else inner
-    for name, owner, holder in (
-        ("sampler", "loader", loader.batch_sampler or loader.sampler),
-        ("dataset",) * 2 + (loader.dataset,),
-    ):
-        for path, generator in find_generators(holder).items():
-            if all(generator is not known for _, _, known in found):
-                found.append((f"{name}.{path}" if path else name, owner, generator))
-    return found
+    """Return name, owner and generator for those inside the dataset, the loader's own, and its samplers'."""
+    found = {id(one): (f"dataset.{path}", "dataset", one) for path, one in find_generators(loader.dataset).items()}
+    own = getattr(loader, "generator", None)
+    if own is not None:
+        found.setdefault(id(own), ("loader.generator", "loader", own))
+    for path, one in find_generators(loader.batch_sampler or loader.sampler).items():
+        found.setdefault(id(one), (f"sampler.{path}", "loader", one))
+    return list(found.values())
 
 
 def _site() -> str:

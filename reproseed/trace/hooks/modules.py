@@ -47,7 +47,7 @@ def install(recorder: Recorder) -> Callable[[], None]:
 
     handles = [
         register_module_forward_pre_hook(before),
-        register_module_forward_hook(after, with_kwargs=True, always_call=True),  # type: ignore[arg-type]  # its stub forgets kwargs
+        register_module_forward_hook(after, with_kwargs=True, always_call=True),
     ]
 
     def undo() -> None:

@@ -21,14 +21,14 @@ def install(recorder: Recorder) -> Callable[[], None]:
     from torch.optim.optimizer import register_optimizer_step_post_hook
     from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
-    class Listening(TorchDispatchMode):
+    class Listening(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves its modes untyped
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             before = state_of(torch.default_generator) if torch.Tag.nondeterministic_seeded in func.tags else None
             output = func(*args, **(kwargs or {}))
             _operation(recorder, func, output, before)
             return output
 
-    mode = Listening()
+    mode: Any = Listening()  # type: ignore[no-untyped-call]  # as above
     on = False
 
     def switch() -> None:
