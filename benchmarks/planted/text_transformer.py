@@ -86,7 +86,7 @@ def evaluate():
 
 def train_step(epoch, step, x, y):
     """Go one step; the optimizer steps at every second one."""
-    now = (epoch, step)
+    now = (epoch, step)  # noqa: F841 - faults look at it
     logits = model(x)
     loss = criterion(logits.flatten(0, 1), y.flatten()) / 2
     loss.backward()

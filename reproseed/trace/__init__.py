@@ -2,8 +2,8 @@
 
 ``reproseed trace -o a.jsonl.gz -- python train.py`` records a run without a change to its script; ``reproseed diff
 a.jsonl.gz b.jsonl.gz`` compares two. Levels: ``rng`` (generators and data), ``state`` (also parameters, gradients and
-optimizers), ``tensors`` (also each module's output), ``ops`` (also each operation). The tracer draws nothing and changes
-nothing: a traced run has the bits of an untraced one.
+optimizers), ``tensors`` (also each module's output), ``ops`` (also each operation). The tracer draws nothing and
+changes nothing: a traced run has the bits of an untraced one.
 
 In one process, ``with record("a.jsonl.gz"):`` and ``diff("a.jsonl.gz", "b.jsonl.gz")``.
 """

@@ -46,7 +46,7 @@ class Pair:
         """Return one field of both sides."""
         return (self.a or {}).get(name), (self.b or {}).get(name)
 
-    def keys(self, name: str = "d") -> list[str]:
+    def changed_keys(self, name: str = "d") -> list[str]:
         """Return the keys of a field of digests whose values differ, in order; a key of one side alone counts."""
         a, b = self.field(name)
         if not isinstance(a, dict) or not isinstance(b, dict):

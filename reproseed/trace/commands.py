@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from reproseed.trace.align import Alignment
 from reproseed.trace.api import run_traced
-from reproseed.trace.comparison import Comparison, compare
+from reproseed.trace.comparison import compare
 from reproseed.trace.errors import TraceError, TraceFormatError
 from reproseed.trace.format import LEVELS, read
 
@@ -67,11 +66,10 @@ def run_diff(
     if len(traces) < 2:
         print("reproseed diff: two traces are wanted, as in `reproseed diff a.jsonl.gz b.jsonl.gz`.", file=sys.stderr)  # noqa: T201 - a command
         return USAGE
-    found: list[tuple[str, str, Comparison]] = []
     try:
         first = read(traces[0])
-        for other in itertools.islice(traces, 1, None):
-            found.append((Path(traces[0]).name, Path(other).name, compare(first, read(other), align, ranks)))
+        name = Path(traces[0]).name
+        found = [(name, Path(other).name, compare(first, read(other), align, ranks)) for other in traces[1:]]
     except TraceFormatError as error:
         print(f"reproseed diff: {error}", file=sys.stderr)  # noqa: T201 - a command
         return UNREADABLE

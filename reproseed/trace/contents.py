@@ -87,8 +87,9 @@ def _summary(value: Any) -> list[str] | None:
             return _listed(f"{_kind(value)} {of}", [repr(item) for item in value])
         if value and all(_is_array(item) or isinstance(item, _PLAIN) for item in value):
             return _listed(_kind(value), [value_digest(item) for item in value])
-        if value and all(isinstance(item, (list, tuple)) and len(item) < 16 for item in value):
-            inner = [[_summary(part) for part in item] for item in value]
+        rows: list[Any] = [item for item in value if isinstance(item, (list, tuple)) and len(item) < 16]
+        if value and len(rows) == len(value):
+            inner = [[_summary(part) for part in row] for row in rows]
             if all(part is not None for item in inner for part in item):
                 return _listed(_kind(value), [repr(item) for item in inner])
     return None

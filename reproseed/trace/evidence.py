@@ -138,5 +138,5 @@ def harmless(found: Sequence[Match]) -> list[str]:
     for match in found:
         for pair in match.pairs:
             if pair.kind not in VALUES and pair.kind not in ("op", "anchor", "note") and pair.differ:
-                told[f"{pair.kind} of {pair.name} differs ({', '.join(pair.keys() or changed(pair))})"] = None
+                told[f"{pair.kind} of {pair.name} differs ({', '.join(pair.changed_keys() or changed(pair))})"] = None
     return list(told)

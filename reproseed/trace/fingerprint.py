@@ -87,7 +87,7 @@ def value_digest(value: Any) -> str:
         return array_digest(value)
     if isinstance(value, float) and math.isnan(value):
         return digest("float nan")
-    if isinstance(value, _PLAIN) or isinstance(value, np.generic):
+    if isinstance(value, (*_PLAIN, np.generic)):
         return digest(f"{type(value).__name__} {value!r}")
     return digest(f"object {type(value).__qualname__}")
 

@@ -137,7 +137,7 @@ def read(path: str | os.PathLike[str]) -> Trace:
     lines = _lines(name)
     try:
         header = json.loads(next(lines, "null"))
-    except ValueError:
+    except json.JSONDecodeError:
         header = None
     if not isinstance(header, dict) or "format" not in header:
         raise TraceFormatError(

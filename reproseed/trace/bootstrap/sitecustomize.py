@@ -1,5 +1,6 @@
 """Run by Python at its start where a command is being traced; then the environment's own sitecustomize, if any."""
 
+import contextlib
 import json
 import os
 import sys
@@ -9,10 +10,8 @@ def _begin() -> None:
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != here]
     this = sys.modules.pop("sitecustomize")
-    try:
+    with contextlib.suppress(ImportError):
         import sitecustomize  # type: ignore[import-not-found]  # noqa: F401 - the one that this one stands before
-    except ImportError:
-        pass
     sys.modules.setdefault("sitecustomize", this)  # Python looks for it there when it has been run
     if "REPROSEED_TRACE" not in os.environ:
         return

@@ -73,6 +73,6 @@ def find_causes(evidence: Evidence) -> tuple[Cause, ...]:
 def unknown(evidence: Evidence) -> Cause:
     """Say what differs, where no rule can say why."""
     first = evidence.first
-    parts = first.keys()
+    parts = first.changed_keys()
     which = f" in {', '.join(parts[:6])}" if parts else ""
     return Cause("UNKNOWN", "likely", (f"{first.kind} of {first.name} differs{which}, and no rule explains it",))

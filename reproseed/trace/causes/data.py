@@ -19,7 +19,7 @@ def sampler_seed(e: Evidence) -> Cause | None:
 
 def _sampler(e: Evidence, attribute: str, name: str) -> Cause | None:
     for pair in e.of_loaders("sampler"):
-        for key in pair.keys():
+        for key in pair.changed_keys():
             if key.rpartition(".")[2].strip("_") == attribute:
                 a, b = (side.get(key) for side in (d or {} for d in pair.field("d")))
                 return Cause(name, "certain", (f"{key} of {pair.name} is {a} in A and {b} in B",))
@@ -47,7 +47,7 @@ def dataset_order(e: Evidence) -> Cause | None:
     """A list that the dataset holds has the same items in another order."""
     for pair in _datasets(e):
         a, size = pair.field("d")[0], pair.field("len")[0]
-        ordered = [key for key in pair.keys() if _reordered(pair, key)]
+        ordered = [key for key in pair.changed_keys() if _reordered(pair, key)]
         if not ordered or _other_content(pair):
             continue
         evidence = [f"{key} of the dataset has the same items in another order ({a[key][0]})" for key in ordered[:3]]
@@ -69,7 +69,7 @@ def _reordered(pair: Pair, key: str) -> bool:
 
 def _count(kind: str) -> int | None:
     """Return the number of items of a list or rows of an array from its kind, ``list of 5 str`` or ``float32[5,2]``."""
-    number = kind.partition("[")[2].partition(",")[0].rstrip("]") or (kind.split(" ") + ["", ""])[2]
+    number = kind.partition("[")[2].partition(",")[0].rstrip("]") or [*kind.split(" "), "", ""][2]
     return int(number) if number.isdigit() else None
 
 
@@ -102,7 +102,7 @@ def loader_config(e: Evidence) -> Cause | None:
         for pair in e.of_loaders(kind):
             if not pair.both:
                 continue
-            names = pair.keys() if kind == "sampler" else changed(pair)
+            names = pair.changed_keys() if kind == "sampler" else changed(pair)
             a, b = pair.field("d") if kind == "sampler" else (pair.a, pair.b)
             told = [f"{n} of {pair.name} is {(a or {}).get(n)} in A and {(b or {}).get(n)} in B" for n in names]
             return Cause("LOADER_CONFIG", "likely", tuple(told[:4]))
@@ -160,7 +160,7 @@ def _datasets(e: Evidence) -> list[Pair]:
 
 
 def _other_content(pair: Pair) -> list[str]:
-    return [key for key in pair.keys() if not _reordered(pair, key)]
+    return [key for key in pair.changed_keys() if not _reordered(pair, key)]
 
 
 def _owner(pair: Pair) -> str:

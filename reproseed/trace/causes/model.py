@@ -26,7 +26,7 @@ def structure(e: Evidence) -> Cause | None:
             return Cause("STRUCTURE", "certain", (f"only {run} calls {pair.name} there",))
     for pair in e.differing("settings"):
         a, b = pair.field("d")
-        one_sided = [name for name in pair.keys() if name not in a or name not in b]
+        one_sided = [name for name in pair.changed_keys() if name not in a or name not in b]
         if one_sided:
             return Cause("STRUCTURE", "certain", (f"only one of the models has {', '.join(one_sided[:_SHOWN])}",))
     return None
@@ -36,9 +36,11 @@ def mode(e: Evidence) -> Cause | None:
     """A module is in training mode in one run and in evaluation mode in the other."""
     for pair in e.differing("mode"):
         a, b = pair.field("d")
-        names = [name for name in pair.keys() if name in a and name in b]
+        names = [name for name in pair.changed_keys() if name in a and name in b]
         if names:
-            told = f"{_list(pair, names)} {'is' if len(names) == 1 else 'are'} in {_mode(a[names[0]])} mode in A and {_mode(b[names[0]])} mode in B"
+            verb = "is" if len(names) == 1 else "are"
+            modes = f"in {_mode(a[names[0]])} mode in A and {_mode(b[names[0]])} mode in B"
+            told = f"{_list(pair, names)} {verb} {modes}"
             return Cause("MODE", "certain", (told,))
     return None
 
@@ -47,7 +49,7 @@ def module_config(e: Evidence) -> Cause | None:
     """A module is set otherwise."""
     for pair in e.differing("settings"):
         a, b = pair.field("d")
-        names = [name for name in pair.keys() if name in a and name in b]
+        names = [name for name in pair.changed_keys() if name in a and name in b]
         if names:
             told = [f"{pair.name}.{n} is {a[n]} in A and {b[n]} in B" for n in names[:_SHOWN]]
             return Cause("MODULE_CONFIG", "certain", tuple(told))
@@ -104,10 +106,11 @@ def kernel(e: Evidence) -> Cause | None:
 
 
 def _parts(pair: Pair) -> str:
-    names = pair.keys()
+    names = pair.changed_keys()
     total = len(pair.field("d")[0] or ())
     what = "buffers" if pair.kind.endswith("buffers") else "parameters"
-    return f"{len(names)} of {total} {what} of {pair.name} ({', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''})"
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return f"{len(names)} of {total} {what} of {pair.name} ({shown})"
 
 
 def _list(pair: Pair, names: list[str]) -> str:

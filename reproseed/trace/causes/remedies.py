@@ -11,8 +11,8 @@ REMEDIES: dict[str, str] = {
     "and let rs.init(resume=...) do it.",
     "RNG_RESEED": "Remove the seeding call inside the run (REPROSEED_WATCH=warn shows its line); give the code a scope "
     "of its own.",
-    "RNG_UNREGISTERED": "Register the generator: rs.register_generator(gen) or register_generator(within=dataset); for "
-    "datasets, wrap them in rs.data.SampleSeeded.",
+    "RNG_UNREGISTERED": "Register the generator: rs.register_generator(gen), or all with "
+    "rs.register_generator(within=dataset); for datasets, wrap them in rs.data.SampleSeeded.",
     "SHUFFLE_GENERATOR": "Let rs.data.seeded_loader shuffle, or seed the loader's generator from "
     "rs.stream(...).torch_generator().",
     "SAMPLER_EPOCH": "Call sampler.set_epoch(epoch) before each epoch, also after a resume; rs.data.seeded_loader does.",
@@ -36,7 +36,7 @@ REMEDIES: dict[str, str] = {
     "LOSS": "Look at the loss function and its weights: the model's outputs are equal.",
     "BACKWARD": "Ask for deterministic kernels (rs.deterministic()); look for custom backward functions and hooks.",
     "GRAD_EDIT": "Look at what changes gradients between backward and step: clipping, unscaling, zero_grad, hooks.",
-    "OPTIMIZER_STEP": "Look at what decides whether and how the optimizer steps: accumulation, a scaler, fused kernels.",
+    "OPTIMIZER_STEP": "Look at what decides whether and how the optimizer steps: accumulation, scaling, kernels.",
     "STRUCTURE": "The two runs do not call the same modules on the same shapes: compare models and control flow.",
     "UNKNOWN": "Record the step at level ops (reproseed trace --level ops --at EPOCH:STEP) and compare again.",
 }

@@ -32,7 +32,7 @@ def backward(e: Evidence) -> Cause | None:
     """An equal loss gives other gradients."""
     if not e.was_equal("loss"):
         return None
-    names = e.first.keys()
+    names = e.first.changed_keys()
     told = [f"{len(names)} gradients differ after backward ({', '.join(names[:_SHOWN])})", "the loss is equal"]
     for pair in e.pairs("op"):
         if pair.differ:
@@ -43,7 +43,7 @@ def backward(e: Evidence) -> Cause | None:
 
 def grad_edit(e: Evidence) -> Cause | None:
     """Gradients are equal after backward and differ at the step."""
-    names = e.first.keys()
+    names = e.first.changed_keys()
     told = [f"{len(names)} gradients differ as {e.first.name} steps ({', '.join(names[:_SHOWN])})"]
     after = e.latest("grads")
     if after is not None and not after.differ:
@@ -55,7 +55,7 @@ def optimizer_state(e: Evidence) -> Cause | None:
     """The optimizer's state differs before its step."""
     for pair in e.differing("optimizer"):
         a, b = pair.field("count")
-        counts = f"{a} entries in A, {b} in B" if a != b else f"{len(pair.keys())} of {a} entries differ"
+        counts = f"{a} entries in A, {b} in B" if a != b else f"{len(pair.changed_keys())} of {a} entries differ"
         return Cause("OPTIMIZER_STATE", "certain", (f"the state of {pair.name} before its step: {counts}",))
     return None
 
@@ -77,7 +77,7 @@ def hyperparams(e: Evidence) -> Cause | None:
 
 def optimizer_step(e: Evidence) -> Cause | None:
     """Equal gradients, state and settings give other parameters."""
-    names = e.first.keys()
+    names = e.first.changed_keys()
     told = [f"{len(names)} parameters differ after the step of {e.first.name} ({', '.join(names[:_SHOWN])})"]
     equal = [k for k in ("step.grads", "optimizer", "hyper") if e.was_equal(k)]
     told += [f"equal before it: {', '.join(equal)}"] if equal else []

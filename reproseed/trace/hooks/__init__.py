@@ -1,5 +1,6 @@
-"""Where the tracer listens: one module a kind of thing that happens. Each has ``install(recorder)``, which returns the
-function that takes it out again.
+"""Where the tracer listens: one module a kind of thing that happens.
+
+Each has ``install(recorder)``, which returns the function that takes it out again.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def install(recorder: Recorder) -> Callable[[], None]:
         return iterator
 
     def next_index(self: Any) -> Any:
-        indices = ask(self)
+        indices = ask(self)  # type: ignore[no-untyped-call]  # torch leaves it untyped
         _asked(recorder, passes, self, indices)
         return indices
 

