@@ -81,7 +81,8 @@ def show(row: Row) -> str:
     place = "-" if row.place is None else f"{row.place[0]}:{'-' if row.place[1] is None else row.place[1]}"
     mark = "ok" if row.step_right and row.cause_right else "WRONG" if row.badly_wrong else "no"
     cells = (
-        (row.fault[:52], 53), (row.script.split("_")[0], 7), (row.arm, 7), (f"{place}{'' if row.step_right else '!'}", 6),
+        (row.fault[:52], 53), (row.script.split("_")[0], 7), (row.arm, 7),
+        (place + ("" if row.step_right else "!"), 6),
         (row.wanted[0] if row.wanted else "none", 18), (row.cause or "none", 18), (row.confidence or "", 8), (mark, 5),
     )  # fmt: skip
     return " ".join(text.ljust(width) for text, width in cells)

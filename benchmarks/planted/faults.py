@@ -93,7 +93,7 @@ LISTED = (
     Fault("another text", T, (("text = topics[\"assert\"] + topics[\"with\"]", "text = (topics[\"assert\"] + topics[\"with\"]).replace(\"the\", \"hte\")"),),
           ("DATASET_CONTENT",), at=START),
     Fault("another batch size", D, (("batch_size=32", "batch_size=24"),), ("LOADER_CONFIG",), REPEAT, at=START),
-    Fault("another number of workers", T, (), ("LOADER_CONFIG",), at=START, options=("--workers", "2")),
+    Fault("another number of workers", T, (), ("LOADER_CONFIG",), at={"repeat": (0, None), "resume": (2, None)}, options=("--workers", "2")),
     Fault("another collate function", D, ((_SAMPLED, f"{_SAMPLED}, collate_fn=halved"),
           ("sampler = Dist", "def halved(samples):\n    x, y = torch.utils.data.default_collate(samples)\n    return x / 2, y\n\n\nsampler = Dist")),
           ("LOADER_CONFIG",), at=START),
