@@ -125,7 +125,7 @@ LISTED = (
     Fault("a layer is skipped", T, (("        return self.head(self.layers(self.embed(codes) + self.place, mask=mask))",
           "        x = self.embed(codes) + self.place\n        for layer in self.layers.layers[: 1 if args.resume and False or self.training and self.short else 2]:\n            x = layer(x, src_mask=mask)\n        return self.head(x)"),
           ("        super().__init__()\n        self.embed", "        super().__init__()\n        self.short = False\n        self.embed"),
-          (T_FORWARD, f"    model.short = now == (2, 3)\n{T_FORWARD}")), ("STRUCTURE", "MODULE_CONFIG"), REPEAT, at={"repeat": (0, 0)}),
+          (T_FORWARD, f"    model.short = now == (2, 3)\n{T_FORWARD}")), ("STRUCTURE", "MODULE_CONFIG"), REPEAT),
     Fault("half precision", T, ((T_FORWARD, '    with torch.autocast("cpu", enabled=now == (2, 3)):\n        logits = model(x)\n    logits = logits.float()\n'),), ("STRUCTURE", "ENV")),
     Fault("another CPU capability", T, (), ("ENV",), REPEAT, at=START, env={"ATEN_CPU_CAPABILITY": "avx2"}),
     Fault("another optimizer implementation", D, (("lr=2e-3)\nscheduler", "lr=2e-3, foreach=False, fused=True)\nscheduler"),), ("HYPERPARAMS",), at=START),

@@ -11,7 +11,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from reproseed.trace import TraceError, fingerprint

@@ -46,7 +46,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "optimizer": (training.optimizer_state,),
     "step.params": (training.hyperparams, environment.environment, training.optimizer_step),
     "end.params": (training.step_missing, model.params_edited),
-    "end.buffers": (model.buffers,),
+    "end.buffers": (model.module_config, model.buffers),
 }  # fmt: skip
 
 # What else differs at the place and cannot follow from the first difference: listed after the cause.

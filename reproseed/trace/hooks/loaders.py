@@ -35,10 +35,20 @@ class _Passes:
     """The loaders that exist and the passes over them, each held weakly."""
 
     def __init__(self) -> None:
+        self.names: dict[str, list[tuple[str, ...]]] = {}
         self.sites: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self.labels: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self.asked: weakref.WeakKeyDictionary[Any, deque[Any]] = weakref.WeakKeyDictionary()
         self.counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+    def name(self, site: tuple[str, ...]) -> str:
+        """Return a short name for the lines that made a loader: the innermost, numbered if others begin alike."""
+        short = site[0].partition("(")[0] if site else "loader"
+        known = self.names.setdefault(short, [])
+        if site not in known:
+            known.append(site)
+        number = known.index(site) + 1
+        return short if number == 1 else f"{short} #{number}"
 
 
 def install(recorder: Recorder) -> Callable[[], None]:
@@ -88,7 +98,7 @@ def install(recorder: Recorder) -> Callable[[], None]:
 
 @recorded
 def _made(recorder: Recorder, passes: _Passes, loader: Any) -> None:
-    passes.sites[loader] = _site()
+    passes.sites[loader] = passes.name(_site())
 
 
 @recorded
@@ -172,7 +182,7 @@ def _generators(loader: Any) -> list[tuple[str, str, Any]]:
     return list(found.values())
 
 
-def _site() -> str:
+def _site() -> tuple[str, ...]:
     """Return the text of the user's lines that made the loader.
 
     Equal loaders of two runs have equal ones, whatever number of other loaders was made before, and other lines added.
@@ -182,9 +192,9 @@ def _site() -> str:
     while frame is not None and len(lines) < _FRAMES:
         name = frame.f_code.co_filename
         if "reproseed" not in Path(name).parts and f"torch{'/'}utils" not in name and not name.startswith("<"):
-            text = linecache.getline(name, frame.f_lineno).strip()[:60] or f"line {frame.f_lineno}"
+            text = linecache.getline(name, frame.f_lineno).strip() or f"line {frame.f_lineno}"
             lines.append(f"{Path(name).name}: {text}")
         if frame.f_code.co_name == "<module>":
             break
         frame = frame.f_back  # type: ignore[assignment]  # None at the outermost
-    return " < ".join(lines) or "loader"
+    return tuple(lines)
