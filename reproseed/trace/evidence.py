@@ -93,7 +93,12 @@ class Evidence:
     def of_loaders(self, kind: str, differ: bool = True) -> list[Pair]:
         """Return how loaders were made, as of their last pass: by default what differs; one-sided counts."""
         label = self.first.name if self.first.kind in ("indices", "batch") else None
-        found = [p for (k, n), p in self.context.items() if k == kind and (label is None or n.startswith(label))]
+        ours = (label, f" of {label}")
+        found = [
+            p
+            for (k, n), p in self.context.items()
+            if k == kind and (label is None or n == ours[0] or n.endswith(ours[1]))
+        ]
         return [p for p in found if not differ or p.differ or not p.both]
 
     def environment(self) -> list[str]:

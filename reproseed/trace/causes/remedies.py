@@ -15,7 +15,7 @@ REMEDIES: dict[str, str] = {
     "rs.register_generator(within=dataset); for datasets, wrap them in rs.data.SampleSeeded.",
     "SHUFFLE_GENERATOR": "Let rs.data.seeded_loader shuffle, or seed the loader's generator from "
     "rs.stream(...).torch_generator().",
-    "SAMPLER_EPOCH": "Call sampler.set_epoch(epoch) before each epoch, also after a resume, or use rs.data.seeded_loader.",
+    "SAMPLER_EPOCH": "Call sampler.set_epoch(epoch) before each epoch, also of a resumed run, or use seeded_loader.",
     "SAMPLER_SEED": "Give the sampler the same seed in both runs, such as rs.stream('order', shared=True).seed(31).",
     "DATASET_ORDER": "Sort what the dataset lists (files, classes): the order of sets and of directories is not fixed.",
     "DATASET_CONTENT": "Compare the data itself: files, versions, filters and preprocessing of the two runs.",

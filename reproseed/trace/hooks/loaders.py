@@ -115,7 +115,7 @@ def _begins(recorder: Recorder, passes: _Passes, loader: Any) -> None:
     recorder.emit("dataset", label, len=size, d=kinds)
     for name, owner, generator in _generators(loader):
         known = any(generator is one for one in registered().values())
-        recorder.emit("generator", f"{label} {name}", of=owner, registered=known, **describe(generator))
+        recorder.emit("generator", f"{name} of {label}", of=owner, registered=known, **describe(generator))
     iterator = getattr(loader, "_iterator", None)
     if iterator is not None:  # workers that live on: torch resets this very iterator
         passes.asked.pop(iterator, None)
