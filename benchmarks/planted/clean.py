@@ -23,7 +23,7 @@ CLEAN = (
     _clean("a counter in the model", T, ("        mask = nn", "        self.calls = getattr(self, \"calls\", 0) + 1\n        mask = nn"), both=True),
     _clean("a cache in the dataset", D, ("        number = int(", "        self.asked = getattr(self, \"asked\", 0) + 1\n        number = int("), both=True),
     _clean("a checkpoint after every epoch", D, ("    scheduler.step()\n", "    scheduler.step()\n    rs.state_dict(), copy.deepcopy(optimizer.state_dict()), copy.deepcopy(model)\n")),
-    _clean("workers", D, both=True, options=("--workers", "2"), arms=("repeat",)),
+    _clean("workers", D, ('"--workers", type=int, default=0', '"--workers", type=int, default=2'), both=True),
     _clean("generators not restored: addresses need no state", T,
            ("rs.init(master_seed=11, resume=state and state[\"rng\"])", "rs.init(master_seed=11)"),
            ("in rs.epochs(args.epochs)", "in range(2 * bool(args.resume), args.epochs)"), both=True),

@@ -128,6 +128,6 @@ LISTED = (
           (T_FORWARD, f"    model.short = now == (2, 3)\n{T_FORWARD}")), ("STRUCTURE", "MODULE_CONFIG"), REPEAT),
     Fault("half precision", T, ((T_FORWARD, '    with torch.autocast("cpu", enabled=now == (2, 3)):\n        logits = model(x)\n    logits = logits.float()\n'),), ("STRUCTURE", "ENV")),
     Fault("another CPU capability", T, (), ("ENV",), REPEAT, at=START, env={"ATEN_CPU_CAPABILITY": "avx2"}),
-    Fault("another optimizer implementation", D, (("lr=2e-3)\nscheduler", "lr=2e-3, foreach=False, fused=True)\nscheduler"),), ("HYPERPARAMS",), at=START),
+    Fault("another optimizer implementation", D, (("lr=2e-3)\nscheduler", "lr=2e-3, foreach=False, fused=True)\nscheduler"),), ("HYPERPARAMS",), REPEAT, at=START),
     Fault("averaged weights not restored", D, (('    average.load_state_dict(state["average"])\n', ""),), ("PARAMS_AT_START",), RESUME, True, {"resume": (2, None)}),
 )  # fmt: skip

@@ -125,6 +125,7 @@ def _equal(e: Evidence) -> list[str]:
     for pairs in (*(m.pairs for m in e.before[-2:]), e.until_first()):
         for pair in pairs:
             if pair.both and not pair.differ and pair.kind in VALUES:
+                found.pop(_what(pair), None)  # the latest counts
                 found[_what(pair)] = None
     return list(found)[-12:]
 

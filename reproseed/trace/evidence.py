@@ -52,6 +52,14 @@ class Evidence:
         """Whether both recorded the same kinds of things, so that a record of one side alone tells something."""
         return self.a.level == self.b.level and self.a.notes == self.b.notes
 
+    @property
+    def begins_later(self) -> str:
+        """Which run was resumed: ``A``, ``B``, or an empty text if both begin at the same place."""
+        begun = [next((p for p in t.places if p.addressed), None) for t in (self.a, self.b)]
+        if begun[0] is None or begun[1] is None or begun[0].key == begun[1].key:
+            return ""
+        return "B" if any(place.key == begun[1].key for place in self.a.places) else "A"
+
     def pairs(self, kind: str, name: str | None = None) -> list[Pair]:
         """Return the pairs of a kind at this place."""
         return [p for p in self.match.pairs if p.kind == kind and (name is None or p.name == name)]

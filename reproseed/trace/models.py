@@ -101,7 +101,8 @@ def settings(module: torch.nn.Module) -> dict[str, str]:
             for key, value in vars(part).items()
             if not key.startswith("_") and key != "training" and _is_plain(value)
         }
-        found[name] = f"{type(part).__name__}({part.extra_repr()}) {plain}"
+        frozen = [key for key, parameter in part.named_parameters(recurse=False) if not parameter.requires_grad]
+        found[name] = f"{type(part).__name__}({part.extra_repr()}) {plain}" + (f" frozen: {frozen}" if frozen else "")
     return found
 
 

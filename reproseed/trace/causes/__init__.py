@@ -41,7 +41,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         model.unregistered, model.kernel,
     ),
     "loss": (training.loss,),
-    "grads": (training.stale_gradients, environment.environment, training.backward),
+    "grads": (training.stale_gradients, model.module_config, environment.environment, training.backward),
     "step.grads": (training.grad_edit,),
     "optimizer": (training.optimizer_state,),
     "step.params": (training.hyperparams, environment.environment, training.optimizer_step),

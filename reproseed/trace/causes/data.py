@@ -96,7 +96,7 @@ def unregistered(e: Evidence) -> Cause | None:
 
 def loader_config(e: Evidence) -> Cause | None:
     """The loader or sampler was made otherwise."""
-    if e.first.kind == "rng" and not e.first.name.endswith(("iter", "fetch")):
+    if e.first.kind == "rng" and not _in_loader(e):
         return None
     for kind in ("loader", "sampler"):
         for pair in e.of_loaders(kind):
@@ -153,8 +153,13 @@ def input_edit(e: Evidence) -> Cause | None:
     return Cause("INPUT_EDIT", "likely", tuple(told))
 
 
+def _in_loader(e: Evidence) -> bool:
+    """Whether the generators parted while a loader was at work."""
+    return e.first.name.partition(" of ")[0].endswith((" iter", " fetch"))
+
+
 def _datasets(e: Evidence) -> list[Pair]:
-    if e.first.kind == "rng" and not e.first.name.endswith(("iter", "fetch")):
+    if e.first.kind == "rng" and not _in_loader(e):
         return []
     return [p for p in e.of_loaders("dataset") if p.both]
 

@@ -60,7 +60,10 @@ def params_at_start(e: Evidence) -> Cause | None:
     """Parameters differ as a model is called for the first time."""
     if e.seen_before(("params", "end.params"), e.first.name):
         return None
-    return Cause("PARAMS_AT_START", "certain", (f"{_parts(e.first)} differ at the first call that both runs have",))
+    told = [f"{_parts(e.first)} differ at the first call that both runs have"]
+    if e.begins_later:
+        told.append(f"{e.begins_later} begins later: its checkpoint may be of a run that differed before")
+    return Cause("PARAMS_AT_START", "likely" if e.begins_later else "certain", tuple(told))
 
 
 def params_edited(e: Evidence) -> Cause | None:

@@ -42,7 +42,7 @@ def extra_draw(e: Evidence) -> Cause | None:
 def in_forward(e: Evidence) -> Cause | None:
     """The known generators parted inside the forward call, in which an output differs."""
     for pair in e.pairs("rng"):
-        if pair.name == "after forward" and pair.differ:
+        if pair.name.startswith("after forward of ") and pair.differ:
             return _any(e, pair)
     return None
 

@@ -104,7 +104,7 @@ def _made(recorder: Recorder, passes: _Passes, loader: Any) -> None:
 @recorded
 def _begins(recorder: Recorder, passes: _Passes, loader: Any) -> None:
     label = passes.sites.get(loader) or f"loader over {type(loader.dataset).__name__}"
-    recorder.emit_generators("before iter")
+    recorder.emit_generators(f"before iter of {label}")
     options = {name: getattr(loader, name, None) for name in _OPTIONS}
     for name in ("collate_fn", "worker_init_fn"):
         function = getattr(loader, name)
@@ -125,7 +125,7 @@ def _begins(recorder: Recorder, passes: _Passes, loader: Any) -> None:
 def _begun(recorder: Recorder, passes: _Passes, loader: Any, iterator: Any) -> None:
     passes.labels[iterator] = passes.sites.get(loader) or f"loader over {type(loader.dataset).__name__}"
     passes.counts[iterator] = 0
-    recorder.emit_generators("after iter")
+    recorder.emit_generators(f"after iter of {passes.labels[iterator]}")
 
 
 @recorded
@@ -142,7 +142,7 @@ def _fetched(recorder: Recorder, passes: _Passes, iterator: Any, batch: Any) -> 
         return
     number = passes.counts[iterator] = passes.counts[iterator] + 1
     _emit_indices(recorder, label, number, indices)
-    recorder.emit_generators("after fetch")
+    recorder.emit_generators(f"after fetch of {label}")
     whole, samples = structure_digest(batch), sample_digests(batch)
     recorder.emit(
         "batch", label, b=number, h=whole.digest, shape=whole.shape, free=order_free(samples), d=samples[:_SHOWN]

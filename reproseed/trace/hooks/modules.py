@@ -35,7 +35,7 @@ class _Calls:
 
 def install(recorder: Recorder) -> Callable[[], None]:
     """Register the global hooks."""
-    from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+    from torch.nn.modules import module as global_hooks
 
     calls = _Calls()
 
@@ -46,13 +46,14 @@ def install(recorder: Recorder) -> Callable[[], None]:
         _after(recorder, calls, module, kwargs, output)
 
     handles = [
-        register_module_forward_pre_hook(before),
-        register_module_forward_hook(after, with_kwargs=True, always_call=True),
+        global_hooks.register_module_forward_pre_hook(before),
+        global_hooks.register_module_forward_hook(after, with_kwargs=True, always_call=True),
     ]
 
     def undo() -> None:
         for handle in handles:
             handle.remove()
+        global_hooks._global_forward_hooks_with_kwargs.pop(handles[1].id, None)  # torch forgets to
 
     return undo
 
@@ -75,14 +76,14 @@ def _emit_start(recorder: Recorder, calls: _Calls, model: Model, module: torch.n
     import torch
 
     label, grad = model.label, torch.is_grad_enabled()
-    recorder.emit_generators("before forward")
+    recorder.emit_generators(f"before forward of {label}")
     inputs = structure_digest(args)
     recorder.emit("input", label, h=inputs.digest, shape=inputs.shape, grad=grad)
     key = (recorder.places.steps, recorder.places.now()[0][:1])
     if not grad and calls.hashed.get(label) == key:
         return  # an evaluation's later batches: the same model
     calls.hashed[label] = key
-    recorder.emit("flags", "process", **environment.flags())
+    recorder.emit("flags", label, **environment.flags())
     recorder.emit("mode", label, d=modes(module))
     recorder.emit("settings", label, d=settings(module))
     for path, generator in _generators_of(calls, label, module).items():
@@ -118,7 +119,7 @@ def _after(recorder: Recorder, calls: _Calls, module: torch.nn.Module, kwargs: A
     found = structure_digest(output)
     recorder.emit("output", name, h=found.digest, shape=found.shape, m=type(module).__name__)
     if outermost:
-        recorder.emit_generators("after forward")
+        recorder.emit_generators(f"after forward of {model.label}")
 
 
 def _name(model: Model, module: torch.nn.Module) -> str:

@@ -40,7 +40,7 @@ def _before(recorder: Recorder, optimizer: torch.optim.Optimizer) -> None:
     label = recorder.models.optimizer(optimizer)
     if not recorder.wanted("state"):
         return
-    recorder.emit_generators("before step")
+    recorder.emit_generators(f"before step of {label}")
     names = _names(recorder, optimizer)
     states = {names[id(p)]: structure_digest(s).digest for p, s in optimizer.state.items() if id(p) in names}
     states = dict(sorted(states.items()))
@@ -57,7 +57,7 @@ def _after(recorder: Recorder, optimizer: torch.optim.Optimizer) -> None:
         names = _names(recorder, optimizer)
         each = tensors((names[id(p)], p) for group in optimizer.param_groups for p in group["params"])
         recorder.emit("step.params", label, h=digest(repr(each)), d=short(each))
-        recorder.emit_generators("after step")
+        recorder.emit_generators(f"after step of {label}")
     recorder.places.stepped()
 
 
