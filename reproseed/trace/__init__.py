@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reproseed.trace.api import record, run_traced
-    from reproseed.trace.arms import Arm, trace_arms
+    from reproseed.trace.arms import Arm, trace_arms, trace_runs
     from reproseed.trace.comparison import Comparison, compare, diff
     from reproseed.trace.divergence import Cause, Divergence
     from reproseed.trace.errors import TraceError, TraceFormatError
@@ -35,6 +35,7 @@ __all__ = [
     "record",
     "run_traced",
     "trace_arms",
+    "trace_runs",
 ]
 
 _HOMES = {
@@ -51,6 +52,7 @@ _HOMES = {
     "record": "api",
     "run_traced": "api",
     "trace_arms": "arms",
+    "trace_runs": "arms",
 }
 
 

@@ -84,6 +84,8 @@ def matches(a: Trace, b: Trace, alignment: Alignment = "auto") -> list[Match]:
     shift = 0
     if alignment == "tail":
         shift = _last_tick(ours) - _last_tick(theirs)
+    elif alignment == "auto" and not any(place.addressed for place in (*ours, *theirs)):
+        shift = _shift_by_parameters(ours, theirs)
     by_key = {_shifted(place, shift): place for place in theirs}
     found = []
     for place in ours:
@@ -108,6 +110,17 @@ def _shifted(place: Place, shift: int) -> str:
 
 def _last_tick(places: Sequence[Place]) -> int:
     return max((place.tick for place in places if not place.addressed), default=0)
+
+
+def _shift_by_parameters(ours: Sequence[Place], theirs: Sequence[Place]) -> int:
+    """Return the optimizer step of the first run at which its parameters are those that the second begins with."""
+    begin = next((_parameters(place) for place in theirs if _parameters(place)), None)
+    first = next((place.tick for place in theirs if _parameters(place)), 0)
+    return next((place.tick - first for place in ours if begin is not None and _parameters(place) == begin), 0)
+
+
+def _parameters(place: Place) -> list[str]:
+    return [str(record["h"]) for record in place.records if record["t"] == "params"][:1]
 
 
 def _pairs(ours: Sequence[Record], theirs: Sequence[Record]) -> list[Pair]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from reproseed.trace.align import Alignment
 from reproseed.trace.api import run_traced
@@ -64,6 +65,54 @@ def trace_arms(a: Arm, b: Arm, passes: Passes | None = None) -> dict[str, Any]:
         return plain(replace(first, divergence=divergence))
     except (TraceError, TraceFormatError) as error:
         return {"problem": str(error), "summary": f"the trace gave no answer: {error}", "divergence": None}
+
+
+class Run(Protocol):
+    """A run as `reproseed.verify` records it."""
+
+    @property
+    def argv(self) -> Sequence[str]:
+        """The argument vector."""
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The variables that were set for it beside the caller's."""
+
+    @property
+    def directory(self) -> Path:
+        """Its folder."""
+
+
+def trace_runs(a: Run, b: Run, timeout: float | None = None) -> dict[str, Any]:
+    """Make two recorded runs again, traced, and say where they part: what `verify` calls on a "no".
+
+    Each is made in a folder of its own, so that what the first runs left stays as it is; they start in the working
+    directory. Of a run and its resumed part, the run comes first.
+
+    Args:
+        a: the first run.
+        b: the second.
+        timeout: seconds for each run.
+
+    Returns:
+        As `trace_arms`.
+    """
+    with tempfile.TemporaryDirectory(prefix="reproseed-trace-") as folder:
+        arms = [_again(run, Path(folder) / name) for name, run in (("a", a), ("b", b))]
+        return trace_arms(arms[0], arms[1], Passes(timeout, folder=Path(folder)))
+
+
+def _again(run: Run, place: Path) -> Arm:
+    """Return a run with its folder replaced by another one in arguments and variables."""
+    (place / "out").mkdir(parents=True)
+    old = str(run.directory)
+
+    def moved(text: str) -> str:
+        return str(place) if text == old else text.replace(old + os.sep, f"{place}{os.sep}")
+
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("REPROSEED_")}
+    given = {name: moved(value) for name, value in run.env.items()}
+    return Arm([moved(argument) for argument in run.argv], inherited | given)
 
 
 def plain(found: Comparison) -> dict[str, Any]:

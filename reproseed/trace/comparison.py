@@ -46,8 +46,9 @@ def compare(a: Trace, b: Trace, alignment: Alignment = "auto", ranks: bool | Non
     Args:
         a: the first run; of a run and its resumed part, the run.
         b: the second.
-        alignment: ``address`` (and ``auto``) matches places by address, or by optimizer steps from the start where a
-            run has no addresses; ``tail`` counts these steps from the end, for the resumed part of such a run.
+        alignment: ``address`` matches places by address, or by optimizer steps from the start where a run has no
+            addresses. ``tail`` counts these steps from the end, for the resumed part of such a run; ``auto`` finds the
+            step at which the first run has the parameters that the second begins with.
         ranks: compare only what all ranks of one run have in common; by default where the headers' ranks differ.
 
     Raises:

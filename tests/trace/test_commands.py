@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from reproseed.trace import Arm, read, trace_arms
+from reproseed.trace import Arm, read, trace_arms, trace_runs
 from reproseed.trace.arms import Passes
 from reproseed.trace.commands import parse_at, parse_steps
 from reproseed.trace.errors import TraceError
@@ -95,6 +97,28 @@ def test_two_arms_are_run_and_explained_as_plain_data(folder, tmp_path):
     assert (found["cause"], found["confidence"]) == ("RNG_EXTRA_DRAW", "certain")
     assert found["address"] == {"optimizer_step": 2}
     assert found["evidence"][0].startswith("torch.cpu: same stream, B drew 3 words more")
+
+
+@dataclass
+class Run:
+    argv: list[str]
+    env: dict[str, str]
+    directory: Path
+
+
+@pytest.mark.slow
+def test_recorded_runs_are_made_again_elsewhere(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(folder)
+    body = SCRIPT.rpartition("sys.exit")[0]
+    (folder / "saving.py").write_text(f"import os\nopen(os.environ['SAVED'], 'w').close()\n{body}")
+    runs = []
+    for name in ("plain", "hurt"):
+        kept = tmp_path / name
+        kept.mkdir()
+        runs.append(Run([sys.executable, "saving.py", name, str(kept / "x")], {"SAVED": str(kept / "saved")}, kept))
+    found = trace_runs(*runs)
+    assert found["cause"] == "PARAMS_EDITED", found
+    assert [list(run.directory.iterdir()) for run in runs] == [[], []]
 
 
 def test_an_arm_that_cannot_be_run_is_a_problem_not_an_error(tmp_path):

@@ -120,7 +120,7 @@ def test_ranks_are_compared_by_what_they_have_in_common(plain, tmp_path):
     assert "ranks 0 and 1 of one run: compared are parameters, gradients and optimizers alone" in found.notes
 
 
-def test_runs_without_addresses_are_aligned_from_the_end(tmp_path):
+def test_runs_without_addresses_are_aligned_from_the_end_or_by_their_parameters(tmp_path):
     def loop(path, hurt=None):
         torch.manual_seed(0)
         model = torch.nn.Linear(2, 2)
@@ -141,6 +141,7 @@ def test_runs_without_addresses_are_aligned_from_the_end(tmp_path):
         place.tick -= 2
     assert [m.a.tick for m in matches(whole, part, "tail")] == [2, 3, 4, 5]
     assert compare(whole, part, "tail").divergence is None
+    assert [m.a.tick for m in matches(whole, part)] == [2, 3, 4, 5]
     hurt = diff(whole, loop(tmp_path / "b.jsonl.gz", hurt=3))
     assert hurt is not None
     assert (hurt.address, hurt.cause.name) == ({"optimizer_step": 3}, "PARAMS_EDITED")

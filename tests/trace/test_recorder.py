@@ -50,7 +50,8 @@ def test_everything_is_taken_out_again(tmp_path):
     def hooks():
         return (
             DataLoader.__init__, DataLoader.__iter__, _BaseDataLoaderIter._next_index, _BaseDataLoaderIter.__next__,
-            torch.autograd.backward, torch.compile, bool(module_hooks._has_any_global_hook()), len(module_hooks._global_forward_hooks),
+            torch.autograd.backward, torch.compile, bool(module_hooks._has_any_global_hook()),
+            len(module_hooks._global_forward_hooks),
             len(module_hooks._global_forward_pre_hooks), len(optimizer_hooks._global_optimizer_pre_hooks),
             len(optimizer_hooks._global_optimizer_post_hooks), len(stack.observers),
         )  # fmt: skip
