@@ -95,6 +95,36 @@ def matches(a: Trace, b: Trace, alignment: Alignment = "auto") -> list[Match]:
     return found
 
 
+def without_unseeded(found: Sequence[Match]) -> tuple[list[Match], list[str]]:
+    """Leave out generators that stand elsewhere from the first record on: nobody seeded them alike.
+
+    A script that draws from torch alone leaves Python's and NumPy's generators to the operating system. One that is
+    seeded later counts from then on. Where a scope of reproseed seeded it, a difference is one.
+
+    Returns:
+        The matches, and the names of the generators that never came together.
+    """
+    apart: set[str] = set()
+    seen: set[str] = set()
+    kept: list[Match] = []
+    for match in found:
+        pairs: list[Pair] = []
+        for pair in match.pairs:
+            if pair.kind == "rng" and pair.a is not None and pair.b is not None:
+                differ = set(moved(pair.a, pair.b))
+                new = set(pair.a["g"]) - seen
+                seen |= new
+                apart = (apart | (new if pair.name not in ("scope", "step") else set())) & differ
+                pair = Pair(pair.kind, pair.name, _only(pair.a, apart), _only(pair.b, apart))
+            pairs.append(pair)
+        kept.append(Match(match.a, match.b, tuple(pairs)))
+    return kept, sorted(apart)
+
+
+def _only(record: Record, apart: set[str]) -> Record:
+    return {**record, "g": {name: state for name, state in record["g"].items() if name not in apart}}
+
+
 def _comparable(a: Sequence[Place], b: Sequence[Place]) -> tuple[Sequence[Place], Sequence[Place]]:
     first_a, first_b = (next((i for i, p in enumerate(ps) if p.addressed), None) for ps in (a, b))
     if first_a is None or first_b is None or a[first_a].key == b[first_b].key:

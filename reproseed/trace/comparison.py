@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reproseed.trace.align import Alignment, Match, Pair, matches, plain
+from reproseed.trace.align import Alignment, Match, Pair, matches, plain, without_unseeded
 from reproseed.trace.causes import find_causes
 from reproseed.trace.divergence import Divergence
 from reproseed.trace.errors import TraceFormatError
@@ -65,8 +65,11 @@ def compare(a: Trace, b: Trace, alignment: Alignment = "auto", ranks: bool | Non
         ranks = a.header["rank"] != b.header["rank"]
     if ranks:
         found = [Match(m.a, m.b, tuple(p for p in m.pairs if p.kind in _COMMON)) for m in found]
+    found, unseeded = without_unseeded(found)
     notes = _notes(a, b, ranks)
-    evidence = gather(a, b, found)
+    if unseeded and not ranks:
+        notes.append(f"nobody seeded {', '.join(unseeded)} alike: they stand elsewhere from the start")
+    evidence = gather(a, b, found, unseeded)
     if evidence is None:
         for trace in (a, b):
             for note in trace.notes:

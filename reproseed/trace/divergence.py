@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -75,7 +76,9 @@ class Divergence:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        return {"format": "reproseed.diff/1", "summary": self.summary, **asdict(self)}
+        whole = {"format": "reproseed.diff/1", "summary": self.summary, **asdict(self)}
+        plain: dict[str, Any] = json.loads(json.dumps(whole))
+        return plain
 
     def __str__(self) -> str:
         from reproseed.trace.render import text

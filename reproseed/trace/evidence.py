@@ -36,6 +36,7 @@ class Evidence:
         first: the first pair of values that differ.
         before: the places before, in order.
         acquitted: kinds and names of settings that differed earlier without effect.
+        unseeded: generators that both runs have and that nobody seeded alike.
         context: by kind and name, how each loader was made, as of the last time.
     """
 
@@ -45,6 +46,7 @@ class Evidence:
     first: Pair
     before: Sequence[Match]
     acquitted: set[tuple[str, str]] = field(default_factory=set)
+    unseeded: Sequence[str] = ()
     context: dict[tuple[str, str], Pair] = field(default_factory=dict)
 
     @property
@@ -130,7 +132,7 @@ def changed(pair: Pair) -> list[str]:
     return [key for key in dict.fromkeys([*a, *b]) if key not in ("t", "n") and a.get(key) != b.get(key)]
 
 
-def gather(a: Trace, b: Trace, found: Sequence[Match]) -> Evidence | None:
+def gather(a: Trace, b: Trace, found: Sequence[Match], unseeded: Sequence[str] = ()) -> Evidence | None:
     """Walk the places in order; return the evidence at the first that differs in a value, None if none does."""
     context: dict[tuple[str, str], Pair] = {}
     repeated: set[tuple[str, str]] = set()
@@ -140,7 +142,7 @@ def gather(a: Trace, b: Trace, found: Sequence[Match]) -> Evidence | None:
                 context[pair.kind, pair.name] = pair
         for pair in match.pairs:
             if pair.kind in VALUES and pair.differ:
-                return Evidence(a, b, match, pair, found[:number], repeated, context)
+                return Evidence(a, b, match, pair, found[:number], repeated, unseeded, context)
         repeated |= {(p.kind, p.name) for p in match.pairs if p.kind in _REPEATED and p.differ}
     return None
 

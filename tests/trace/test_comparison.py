@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 import torch
@@ -157,6 +158,28 @@ def test_a_field_that_no_rule_knows_is_unknown_with_evidence(plain, tmp_path):
     assert found is not None
     assert found.cause.name in ("LOSS", "UNKNOWN")
     assert found.cause.evidence
+
+
+def test_generators_that_nobody_seeded_are_blamed_only_where_they_are_drawn_from(tmp_path):
+    def loop(path, seed, draws):
+        random.seed(seed)
+        torch.manual_seed(0)
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with record(path):
+            for _ in range(3):
+                x = torch.full((1, 2), random.random() if draws else 1.0)
+                model(x).sum().backward()
+                optimizer.step()
+        return read(path)
+
+    silent = [loop(tmp_path / f"{seed}.jsonl.gz", seed, False) for seed in (1, 2)]
+    same = compare(*silent)
+    assert same.divergence is None
+    assert "nobody seeded python alike: they stand elsewhere from the start" in same.notes
+    found = diff(*(loop(tmp_path / f"{seed}.jsonl.gz", seed, True) for seed in (1, 2)))
+    assert found is not None
+    assert found.what == "input of Linear differs"
 
 
 def test_a_divergence_shows_itself(plain, tmp_path):

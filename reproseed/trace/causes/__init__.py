@@ -27,18 +27,18 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "indices": (
         data.sampler_epoch, data.sampler_seed, data.shuffle_generator, data.dataset_length, data.loader_config,
-        randomness.before_batch, data.batch_order,
+        randomness.before_batch, randomness.never_seeded, data.batch_order,
     ),
     "batch": (
-        data.dataset_order, data.dataset_content, data.unregistered, data.loader_config, data.unlisted_content,
-        data.unregistered_likely,
+        data.dataset_order, data.dataset_content, data.unregistered, data.loader_config, randomness.never_seeded,
+        data.unlisted_content, data.unregistered_likely,
     ),
-    "input": (data.input_edit,),
+    "input": (randomness.never_seeded, data.input_edit),
     "params": (environment.environment_at_start, model.params_at_start, model.params_edited),
     "buffers": (model.buffers,),
     "output": (
         model.structure, model.mode, model.module_config, environment.environment, randomness.in_forward,
-        model.unregistered, model.kernel,
+        model.unregistered, randomness.never_seeded, model.kernel,
     ),
     "loss": (training.loss,),
     "grads": (training.stale_gradients, model.module_config, environment.environment, training.backward),

@@ -55,6 +55,26 @@ def before_batch(e: Evidence) -> Cause | None:
     return None
 
 
+def never_seeded(e: Evidence) -> Cause | None:
+    """A generator that nobody seeded alike was drawn from."""
+    drawn = [name for name in e.unseeded if _draws(e, name)]
+    if not drawn:
+        return None
+    told = f"{', '.join(drawn)} stands elsewhere from the start of the two runs, and is drawn from"
+    return Cause("SCOPE_SEED", "likely", (told,))
+
+
+def _draws(e: Evidence, generator: str) -> bool:
+    """Whether the first run drew from a generator at the place, or on the way there."""
+    states = {
+        str(record["g"][generator])
+        for place in (*(m.a for m in e.before), e.match.a)
+        for record in place.records
+        if record["t"] == "rng" and generator in record["g"]
+    }
+    return len(states) > 1
+
+
 def _any(e: Evidence, pair: Pair) -> Cause | None:
     return (
         _cause(e, pair, "rewind", "RNG_REWIND")
