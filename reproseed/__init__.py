@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from reproseed import lint as lint
     from reproseed import sources as sources
     from reproseed import testing as testing
+    from reproseed import trace as trace
     from reproseed import verify as verify
 
 __version__ = "0.1.0.dev0"
@@ -120,7 +121,7 @@ __all__ = [
     "unregister_generator",
 ]
 
-_SUBPACKAGES = ("data", "determinism", "doctor", "lint", "sources", "testing", "verify")
+_SUBPACKAGES = ("data", "determinism", "doctor", "lint", "sources", "testing", "trace", "verify")
 
 # What other libraries call it, and what to write here.
 _ELSEWHERE = {

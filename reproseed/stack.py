@@ -10,6 +10,7 @@ import asyncio
 import os
 import threading
 from collections import Counter
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,11 @@ class Entry:
         return self.task is not None and self.task is not _current_task() and not self.task.done()
 
 
+observers: list[Callable[[str, Entry], None]] = []
+"""Called with what happens and the entry it happens to, on the streams of that moment: ``"enter"``; ``"end"`` before a
+loop leaves an address and ``"at"`` once it stands at the next; ``"leave"``, before anything is given back. The tracer
+listens here; an observer draws nothing, changes nothing and does not raise."""
+
 _open: list[Entry] = []
 # Held while a scope is entered, left, resumed or put aside: another thread must see that done or not begun.
 _lock = threading.RLock()
@@ -89,6 +95,12 @@ _chain: ContextVar[Entry | None] = ContextVar("reproseed_chain", default=None)
 def lock() -> AbstractContextManager[Any]:
     """Return the lock to hold while the generators change hands; the thread that holds it may take it again."""
     return _lock
+
+
+def notify(event: str, entry: Entry) -> None:
+    """Tell the observers."""
+    for observer in tuple(observers):
+        observer(event, entry)
 
 
 def innermost() -> Entry | None:
@@ -167,6 +179,9 @@ def push(entries: list[Entry]) -> None:
             entry.thread, entry.task = thread, task
         _open.extend(entries)
         _chain.set(entries[-1])
+    if observers:
+        for entry in entries:
+            notify("enter", entry)
 
 
 def remove(entry: Entry) -> tuple[bool, Snapshot | None]:
@@ -175,6 +190,8 @@ def remove(entry: Entry) -> tuple[bool, Snapshot | None]:
     Out of order, its restore target goes to the scope above it, in place of that one's: the outcome is then that of
     closing last in, first out.
     """
+    if observers and entry in _open:
+        notify("leave", entry)
     with _lock:
         if _open and _open[-1] is entry:
             _open.pop()
@@ -199,6 +216,9 @@ def remove(entry: Entry) -> tuple[bool, Snapshot | None]:
 
 def detach(entry: Entry) -> list[Entry]:
     """Take an entry and all above it off the stack, to be put on again by `push`; nothing if it was cleared."""
+    if observers and entry in _open:
+        for left in reversed(_open[_open.index(entry) :]):
+            notify("leave", left)
     with _lock:
         if entry not in _open:
             return []

@@ -188,8 +188,12 @@ class _Loop(Iterator[tuple[int, T]]):
 
     def _at(self, **coordinates: Value) -> None:
         entry, seeder = self._entry, self._entry.seeder
+        if stack.observers:
+            stack.notify("end", entry)
         entry.address = self._outer.extended(**coordinates)
         seeder.seed(seeder.sources(), entry.address, entry.shared, entry.master_seed)
+        if stack.observers:
+            stack.notify("at", entry)
 
     def _check_innermost(self) -> None:
         top = stack.innermost()

@@ -1,0 +1,1 @@
+"""Scripts, faults for them, and the runs that show the faults."""
