@@ -84,3 +84,50 @@ def doctor(
     from reproseed.doctor import run_doctor
 
     raise typer.Exit(run_doctor(script, as_json=as_json, everything=everything))
+
+
+class TraceLevel(str, Enum):
+    """How much a trace records, the least first."""
+
+    rng = "rng"
+    state = "state"
+    tensors = "tensors"
+    ops = "ops"
+
+
+class Align(str, Enum):
+    """How the places of two traces are matched."""
+
+    auto = "auto"
+    address = "address"
+    tail = "tail"
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def trace(
+    command: Annotated[list[str], typer.Argument(help="The command to run, after --.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="The file; {rank} becomes the rank.")
+    ] = "trace.jsonl.gz",
+    level: Annotated[TraceLevel, typer.Option(help="How much is recorded.")] = TraceLevel.tensors,
+    steps: Annotated[str | None, typer.Option(help="Optimizer steps to record, such as 0:200.")] = None,
+    at: Annotated[str | None, typer.Option(help="One step to record, such as 1:8 (epoch and step).")] = None,
+) -> None:
+    """Run a training script unchanged, and record where its bits come from."""
+    from reproseed.trace.commands import run_trace
+
+    raise typer.Exit(run_trace(command, output, level.value, steps, at))
+
+
+@app.command()
+def diff(
+    traces: Annotated[list[str], typer.Argument(help="Two traces; more to compare the ranks of one run.")],
+    json_file: Annotated[str | None, typer.Option("--json", help="Write the result as JSON too; - prints it.")] = None,
+    show_all: Annotated[bool, typer.Option("--all", help="Show the records and all notes.")] = False,
+    align: Annotated[Align, typer.Option(help="How places are matched.")] = Align.auto,
+    ranks: Annotated[bool | None, typer.Option(help="Compare only what ranks have in common.")] = None,
+) -> None:
+    """Name the first place where two traces part, and the likely cause."""
+    from reproseed.trace.commands import run_diff
+
+    raise typer.Exit(run_diff(traces, json_file, show_all, align.value, ranks))

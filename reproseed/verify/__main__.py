@@ -45,6 +45,9 @@ def verify(
     metrics: Metrics = "",
     ignore: Annotated[str, typer.Option(help="Patterns of metrics to leave out.")] = "",
     metrics_from: MetricsFrom = None,
+    trace: Annotated[
+        str, typer.Option(help="on-fail: trace the two runs that part, and name place and cause; off.")
+    ] = "on-fail",
     vary: Annotated[str, typer.Option(help="What differs on purpose: hashseed,cwd or nothing.")] = "hashseed,cwd",
     out: Annotated[str, typer.Option(help="Folder for runs and report.")] = "reproseed-verify",
     jobs: Jobs = 1,
@@ -53,6 +56,10 @@ def verify(
     json: Json = None,
 ) -> None:
     """Run a script whole, in halves, resumed, unseeded; compare bit for bit; give a verdict."""
+    if trace not in ("on-fail", "off"):
+        raise typer.BadParameter(f"--trace {trace!r}: allowed are on-fail and off.")
+    from reproseed.trace.arms import trace_runs
+
     code = commands.run_verify(
         command,
         epochs=epochs,
@@ -70,6 +77,7 @@ def verify(
         timeout=timeout,
         threads=threads,
         json=json,
+        trace=(lambda a, b: trace_runs(a, b, timeout)) if trace == "on-fail" else None,
     )
     raise typer.Exit(code)
 
