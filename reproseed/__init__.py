@@ -62,6 +62,7 @@ from reproseed.snapshots import Snapshot
 from reproseed.streams import Stream
 
 if TYPE_CHECKING:
+    from reproseed import data as data
     from reproseed import lint as lint
     from reproseed import sources as sources
     from reproseed import testing as testing
@@ -119,7 +120,7 @@ __all__ = [
     "unregister_generator",
 ]
 
-_SUBPACKAGES = ("determinism", "doctor", "lint", "sources", "testing", "verify")
+_SUBPACKAGES = ("data", "determinism", "doctor", "lint", "sources", "testing", "verify")
 
 # What other libraries call it, and what to write here.
 _ELSEWHERE = {

@@ -178,7 +178,7 @@ class Address(Mapping[str, Value]):
     def encoded(self) -> bytes:
         """The coordinates as derivation 1 writes them: their number, then each one, sorted by name."""
         if self._encoded is None:
-            parts = [_encode(name, value) for name, value in self._items.items()]
+            parts = [encode_coordinate(name, value) for name, value in self._items.items()]
             _fill(self, "_encoded", len(parts).to_bytes(2, "little") + b"".join(parts))
         return self._encoded  # type: ignore[return-value]  # filled just above
 
@@ -240,7 +240,7 @@ def _rebuild(items: dict[str, Value]) -> Address:
 
 
 @functools.lru_cache(maxsize=4096, typed=True)
-def _encode(name: str, value: Value) -> bytes:
+def encode_coordinate(name: str, value: Value) -> bytes:
     """Encode one coordinate, every field with a fixed width or its length before it.
 
     Remembered, since a run meets the same coordinates over and over.

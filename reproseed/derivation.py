@@ -16,10 +16,11 @@ import hashlib
 import secrets
 from collections.abc import Callable, Mapping
 
-from reproseed.address import Address, as_int
+from reproseed.address import Address, Value, as_int, encode_coordinate
 from reproseed.errors import CoordinateValueError, SeedRangeError
 
 Derive = Callable[[int, Address, str, int], bytes]
+Fan = Callable[[int, Address, str, str], Callable[[Value, int], bytes]]
 
 
 def check_master_seed(value: object) -> int:
@@ -58,6 +59,35 @@ def _encode_label(label: str) -> bytes:
 
 
 DERIVATIONS: Mapping[int, Derive] = {1: derive_1}
+
+
+def fan_1(master_seed: int, address: Address, name: str, label: str) -> Callable[[Value, int], bytes]:
+    """Return derivation 1 of the addresses that differ in one coordinate: a function of its value and a length.
+
+    What the messages share is encoded once, so that a stream per sample costs about 1 microsecond.
+
+    >>> stream = fan_1(0, Address(task="train"), "sample", "python")
+    >>> stream(7, 4) == derive_1(0, Address(task="train", sample=7), "python", 4)
+    True
+    """
+    rest = {n: value for n, value in address.items() if n != name}
+    count = (len(rest) + 1).to_bytes(2, "little")
+    before = b"".join(encode_coordinate(n, value) for n, value in rest.items() if n < name)
+    after = b"".join(encode_coordinate(n, value) for n, value in rest.items() if n > name)
+    head = b"reproseed/1\0" + master_seed.to_bytes(8, "little") + count + before
+    tail = after + _encode_label(label)
+    head_of_int = head + encode_coordinate(name, 0)[:-8]
+    shake = hashlib.shake_128
+
+    def stream(value: Value, length: int) -> bytes:
+        if type(value) is int:
+            return shake(head_of_int + value.to_bytes(8, "little", signed=True) + tail).digest(length)
+        return shake(head + encode_coordinate(name, value) + tail).digest(length)
+
+    return stream
+
+
+FANS: Mapping[int, Fan] = {1: fan_1}
 
 
 def check_derivation(version: object) -> int:

@@ -60,6 +60,8 @@ class Loops:
         # Loaders that keep a state of their own, while their loop runs: the state of one that has ended would begin
         # its next pass.
         self.states: dict[str, Callable[[], Any]] = {}
+        # What a step of a loader of ours is, also after its loop: the next epoch must count alike.
+        self.layouts: dict[str, Callable[[], Any]] = {}
 
     @property
     def used(self) -> bool:
@@ -123,7 +125,7 @@ class Loops:
 class Position:
     """Where one task stands: the scope that it entered last. Its key: the task and the user's own coordinates."""
 
-    __slots__ = ("_loops", "address", "key", "loader_states", "open", "own", "resumed", "scoped")
+    __slots__ = ("_loops", "address", "earlier", "key", "loader_states", "open", "own", "resumed", "scoped")
 
     def __init__(self, address: Address, own: dict[str, Value]) -> None:
         self.address = address
@@ -133,6 +135,7 @@ class Position:
         self.key = task_key(address, own)
         self.resumed: list[dict[str, Any]] = []
         self.loader_states: dict[str, Any] | None = None
+        self.earlier: dict[str, Any] | None = None  # the layouts of a checkpoint that stopped in another epoch
         self._loops: Loops | None = None
 
     @property
@@ -334,6 +337,7 @@ class Loaded:
         if saved["address"] == position.address and (saved["open"] or saved["levels"]):
             position.loader_states = saved["loaders"]
             return list(saved["levels"])
+        position.earlier = dict(saved["loaders"])
         following = isinstance(before, int) and isinstance(now, int) and now == before + 1
         again = now == before and (saved["open"] or not saved["scoped"])
         ahead = isinstance(before, int) and isinstance(now, int) and now > before and not saved["open"]

@@ -36,6 +36,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _log = logging.getLogger("reproseed")
 
 _current: Seeder | None = None
+_parents: Seeder | None = None
 _runs = 0
 
 
@@ -565,10 +566,22 @@ def _task_seeds_from_environment() -> dict[Any, int]:
     return seeds
 
 
+def adopt(seeder: Seeder) -> None:
+    """Make a run current in a child process, where scopes then work; the scopes of its parent are forgotten."""
+    global _current
+    stack.clear()
+    _current = seeder
+
+
+def parents_seeder() -> Seeder | None:
+    """Return the run that this process's parent had when it forked; None in a spawned child and where it had none."""
+    return _parents
+
+
 def _after_fork() -> None:
     """A forked child has no run, as a spawned one has none: its streams would repeat its parent's."""
-    global _current
-    _current = None
+    global _current, _parents
+    _current, _parents = None, _current or _parents
 
 
 if hasattr(os, "register_at_fork"):

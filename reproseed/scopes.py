@@ -164,7 +164,8 @@ class Seeded(Scoped):
             own = around.own
         own = own | {name: value for name, value in self._given.items() if name not in PARAMETERS}
         address = sorted_address({**(base or {}), **own, **self._given})
-        entry = Entry(seeder, master_seed, address, own, self._shared)
+        # A sample's draws belong to no rank, those of the scopes inside its transforms either.
+        entry = Entry(seeder, master_seed, address, own, self._shared or "sample" in own)
         # Recomputed after the scopes of the forward pass, a block must not leave its streams behind in what follows.
         restores = around is not None or stack.recomputing() if self._restore is None else self._restore
         if self._default_task and self._function is not None:

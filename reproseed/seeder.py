@@ -278,7 +278,7 @@ class Seeder:
 
     def streams_at(self, address: Address, shared: bool, master_seed: int | None) -> StreamOf:
         """Return the streams of an address, by source."""
-        master = self._master_of(address, master_seed)
+        master = self.master_of(address, master_seed)
         private = address if shared else self._private(address)
         derivation = self.derivation
 
@@ -295,7 +295,7 @@ class Seeder:
         stream_of = self.streams_at(address, shared, master_seed)
         for source in sources:
             source.seed(stream_of(source))
-        if self._master_of(address, master_seed) == self.master_seed:
+        if self.master_of(address, master_seed) == self.master_seed:
             self._note_derived(str(address))
 
     def seed_base(self) -> None:
@@ -314,10 +314,10 @@ class Seeder:
         if not isinstance(name, str) or not name:
             raise CoordinateTypeError(f"stream({name!r}): a name is wanted, a text that is not empty, such as 'split'.")
         check_value("name", name)
-        if self._master_of(address, master_seed) == self.master_seed:
+        if self.master_of(address, master_seed) == self.master_seed:
             self._note_derived(repr(name))
         private = address if shared else self._private(address)
-        return Stream(self._master_of(address, master_seed), private, f"stream:{name}", self.derivation)
+        return Stream(self.master_of(address, master_seed), private, f"stream:{name}", self.derivation)
 
     def _note_derived(self, what: str) -> None:
         if self.gives_way and len(self._derived) < 3:
@@ -378,7 +378,8 @@ class Seeder:
         """Return an address with what tells this rank from the others."""
         return address.extended(**self.coordinates)
 
-    def _master_of(self, address: Address, master_seed: int | None) -> int:
+    def master_of(self, address: Address, master_seed: int | None) -> int:
+        """Return the master seed that an address derives from: the scope's own, the task's, or the run's."""
         if master_seed is not None:
             return master_seed
         if self.task_seeds and "task" in address:

@@ -133,23 +133,27 @@ class _Loop(Iterator[tuple[int, T]]):
         self._live = Live(name, start, outer, self)
         loops.begin(self._live)
         try:
-            self._open((position.loader_states or {}).pop(name, None), start)
+            self._open((position.loader_states or {}).pop(name, None), start, (position.earlier or {}).pop(name, None))
         except BaseException:
             loops.live.remove(self._live)
             self._live = None
             raise
-        if hasattr(self._iterable, "state_dict") and not hasattr(self._iterable, "start_at"):
+        if hasattr(self._iterable, "start_at"):
+            # One of ours counts by the loop's steps, and says what a step is.
+            if hasattr(self._iterable, "layout"):
+                loops.layouts[name] = self._iterable.layout
+        elif hasattr(self._iterable, "state_dict"):
             loops.states[name] = self._iterable.state_dict
         return self._live
 
-    def _open(self, state: Any, start: int) -> None:
+    def _open(self, state: Any, start: int, layout: Any) -> None:
         """Make the iterator stand before item ``start``: by arithmetic, by its own state, else by replay."""
         iterable: Any = self._iterable
         self._at(phase="iter" + self._phase)
         if isinstance(iterable, range):
             self._inner = cast("Iterator[T]", iter(iterable[start:]))
         elif hasattr(iterable, "start_at"):
-            iterable.start_at(start)
+            iterable.start_at(start, layout if state is None else state)
             self._inner = iter(iterable)
         elif state is not None and hasattr(iterable, "load_state_dict"):
             iterable.load_state_dict(state)
