@@ -7,10 +7,11 @@ epoch one order for any number of ranks, `IterableSeeded` does for streams what 
 
 from __future__ import annotations
 
+from reproseed.data.addressed import address
 from reproseed.data.drawing import sample_rng
 from reproseed.data.iterable import IterableSeeded
 from reproseed.data.loader import SeededLoader, seeded_loader
-from reproseed.data.sampler import ElasticBatchSampler, address
+from reproseed.data.sampler import ElasticBatchSampler
 from reproseed.data.samples import SampleSeeded
 from reproseed.data.workers import seed_child, seed_worker
 

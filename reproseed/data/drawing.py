@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reproseed import stack
 from reproseed.address import Address, Value
@@ -16,11 +16,17 @@ from reproseed.snapshots import Snapshot, put_back
 from reproseed.sources.objects import ObjectSource
 from reproseed.stack import Entry
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 LIBRARIES = ("python", "numpy", "torch")
 
 
 class SampleEntry(Entry):
-    """The scope of the sample that is being drawn: scopes and streams inside its transforms stand at its address."""
+    """The scope of the sample that is being drawn: scopes and streams inside its transforms stand at its address.
+
+    Both properties are computed where they are asked for, since seeding a sample has to take about 10 microseconds.
+    """
 
     __slots__ = ("header", "key", "rng")
     header: Header
@@ -28,7 +34,7 @@ class SampleEntry(Entry):
     rng: Any
 
     @property
-    def address(self) -> Address:  # type: ignore[override]  # computed where it is asked for: a sample costs 10 us
+    def address(self) -> Address:
         """The pass's address and the sample."""
         return self.header.address.extended(sample=self.key)
 
@@ -37,7 +43,7 @@ class SampleEntry(Entry):
         pass
 
     @property
-    def own(self) -> dict[str, Value]:  # type: ignore[override]
+    def own(self) -> dict[str, Value]:
         """What scopes inside inherit: the user's own coordinates, and the sample."""
         left_out = ("task", "epoch", "step", "phase")
         return {n: v for n, v in self.header.address.items() if n not in left_out} | {"sample": self.key}
@@ -75,7 +81,7 @@ class Drawing:
         self._entry = SampleEntry.__new__(SampleEntry)
         self._begin(header)
 
-    def __enter__(self) -> Drawing:
+    def __enter__(self) -> Self:
         header = self._entry.header
         if in_worker():
             adopt(header)
@@ -159,8 +165,7 @@ _SEEDERS = {"python": _python, "numpy": _numpy, "torch": _torch}
 def sample_rng() -> Any:
     """Return the NumPy generator of the sample that is being drawn: full width, and equal in every process.
 
-    Call it in ``__getitem__`` or in a transform, under `SampleSeeded`. Within one sample it is one generator, which goes
-    on.
+    Call it in ``__getitem__`` or in a transform, under `SampleSeeded`. Within one sample it is one generator.
 
     Returns:
         a ``numpy.random.Generator`` on Philox, keyed with 128 bits.

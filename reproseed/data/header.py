@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from reproseed import run, stack
 from reproseed.address import Address, Value
@@ -19,6 +19,9 @@ from reproseed.ranks import Place
 from reproseed.seeder import Seeder
 from reproseed.stack import Entry
 from reproseed.streams import Stream
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Run = tuple[Any, ...]
 
@@ -146,7 +149,8 @@ class Index(int):
     header: Header
     position: int
 
-    def __new__(cls, value: SupportsIndex, header: Header, position: int) -> Index:
+    def __new__(cls, value: SupportsIndex, header: Header, position: int) -> Self:
+        """Make an int with two attributes."""
         self = super().__new__(cls, value)
         self.header = header
         self.position = position

@@ -8,6 +8,7 @@ read it late, when it may be that of the next pass already.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import multiprocessing.context
@@ -34,11 +35,12 @@ _BYTES = 4096
 
 
 class PassLog:
-    """The headers of the last passes, in shared memory; a copy made outside of starting a worker is a log of its own."""
+    """The headers of the last passes, in shared memory; a copy that is not made for a worker is a log of its own."""
 
     def __init__(self) -> None:
         self.number = 0
-        self._slots = torch.zeros((SLOTS, _BYTES), dtype=torch.uint8, device="cpu").share_memory_()
+        slots = torch.zeros((SLOTS, _BYTES), dtype=torch.uint8, device="cpu")
+        self._slots: torch.Tensor = slots.share_memory_()  # type: ignore[no-untyped-call]  # torch has no types for it
 
     def begin(self, header: Header) -> None:
         """Write down the next pass."""
@@ -214,8 +216,7 @@ class IterableSeeded(torch.utils.data.IterableDataset[Any]):
         opening: Any = self.source
         for place in itertools.islice(order, mine, None, parts):
             shard = self.shards[int(place)]
-            items = self._items(header, lambda shard=shard: opening(shard), lambda n, shard=shard: f"{shard!r}:{n}")
-            for _, item in items:
+            for _, item in self._items(header, functools.partial(opening, shard), f"{shard!r}:{{}}".format):
                 yield item
 
     def _items(
@@ -225,8 +226,9 @@ class IterableSeeded(torch.utils.data.IterableDataset[Any]):
         key: Callable[[int], Value],
         wanted: Callable[[int], bool] = lambda number: True,
     ) -> Iterator[tuple[int, Any]]:
-        """Yield each item with its number; also those of others are read on their own streams, so that a source that
-        shuffles by drawing does the same in every worker.
+        """Yield each item with its number.
+
+        Also the items of others are read on their own streams: a source that shuffles does the same in every worker.
         """
         sources: list[ObjectSource] = sources_in(self.source, self.transform, names=("source", "transform"))
         iterator: Iterator[Any] | None = None

@@ -1,22 +1,4 @@
-"""`seeded_loader`: torch's DataLoader around samples and an order that belong to the run.
-
-What becomes of the arguments of ``torch.utils.data.DataLoader``:
-
-    argument                                             what happens
-    ---------------------------------------------------  ---------------------------------------------------------
-    dataset                                              wrapped in SampleSeeded or IterableSeeded, unless it is one
-    batch_size                                           per rank; global_batch_size= is the alternative
-    shuffle, drop_last                                   give the ElasticBatchSampler's order and tail
-    sampler                                              its order, drawn at the epoch's address, is shared out
-    batch_sampler                                        an ElasticBatchSampler; another one gets its epoch by address()
-    collate_fn                                           chained: its draws belong to the batch
-    worker_init_fn                                       chained: runs after ours
-    generator                                            refused: the loader has one of its own, seeded in each pass
-    DistributedSampler                                   refused: the samples are shared out already
-    num_workers, pin_memory, timeout, prefetch_factor,   passed on
-    multiprocessing_context, persistent_workers,
-    pin_memory_device, in_order
-"""
+"""`seeded_loader`: torch's DataLoader around samples and an order that belong to the run."""
 
 from __future__ import annotations
 
@@ -25,29 +7,21 @@ from typing import Any
 
 import torch
 import torch.utils.data
-from torch.utils.data.distributed import DistributedSampler
 
 from reproseed import stack
-from reproseed.address import integer
+from reproseed.data.arguments import PASSED_ON, of_samples, of_stream, refuse
 from reproseed.data.header import Header
-from reproseed.data.iterable import IterableSeeded
-from reproseed.data.passes import MapPasses, Passes, SamplerPasses, StreamPasses
-from reproseed.data.sampler import Addressed, ElasticBatchSampler
-from reproseed.data.samples import SampleSeeded, SeededCollate
+from reproseed.data.passes import Passes
+from reproseed.data.samples import SeededCollate
 from reproseed.data.workers import WorkerInit
-from reproseed.errors import CoordinateTypeError, CoordinateValueError, ScopeError
-
-_PASSED_ON = (
-    "num_workers", "pin_memory", "timeout", "multiprocessing_context", "prefetch_factor", "persistent_workers",
-    "pin_memory_device", "in_order",
-)  # fmt: skip
+from reproseed.errors import ScopeError
 
 
 class SeededLoader:
     """What `seeded_loader` returns: iterates like a DataLoader, which stands inside as ``dataloader``.
 
-    Nothing is read or started before a pass's first batch is asked for, since trainers make the iterator before they set
-    the epoch. All attributes of the DataLoader can be read here too.
+    Nothing is read or started before a pass's first batch is asked for, since trainers make the iterator before they
+    set the epoch. All attributes of the DataLoader can be read here too.
     """
 
     def __init__(self, dataloader: torch.utils.data.DataLoader[Any], passes: Passes, init: WorkerInit) -> None:
@@ -110,8 +84,8 @@ class SeededLoader:
         """
         if self._live is not None and not self._live.ended:
             raise ScopeError(
-                "load_state_dict() while a pass is under way would go on with batches from before: load first, or leave "
-                "the loop and drop its iterator."
+                "load_state_dict() while a pass is under way would go on with batches from before: load first, or "
+                "leave the loop and drop its iterator."
             )
         self._live = None
         self._passes.load_state_dict(state)
@@ -214,9 +188,10 @@ def seeded_loader(
 ) -> SeededLoader:
     """Return a loader whose order and draws are a function of the place in the run alone.
 
-    The arguments are those of ``torch.utils.data.DataLoader``, in its order, and below them ours; the module's table
-    says what becomes of each. Iterate inside a scope with an epoch, or call ``set_epoch``. Works in `reproseed.steps`,
-    which resumes it by arithmetic, with any number of workers and ranks. The training's generators are never moved.
+    The arguments are those of ``torch.utils.data.DataLoader``, in its order, and below them ours; the table in
+    `reproseed.data.arguments` says what becomes of each. Iterate inside a scope with an epoch, or call ``set_epoch``.
+    Works in `reproseed.steps`, which resumes it by arithmetic, with any number of workers and ranks. The training's
+    generators are never moved.
 
     Args:
         dataset: map-style or iterable.
@@ -237,8 +212,8 @@ def seeded_loader(
         persistent_workers: as in torch; it changes no draw.
         pin_memory_device: as in torch.
         in_order: False hands batches out as they come; what each sample draws does not change.
-        global_batch_size: samples of a step on all ranks together, instead of ``batch_size``; resuming on another number
-            of ranks needs it.
+        global_batch_size: samples of a step on all ranks together, instead of ``batch_size``; resuming on another
+            number of ranks needs it.
         tail: ``"drop"``, ``"pad"``, ``"uneven"`` or ``"carry"``; see `ElasticBatchSampler`.
         order: see `ElasticBatchSampler`.
         num_samples: see `ElasticBatchSampler`.
@@ -260,99 +235,13 @@ def seeded_loader(
     ...     batches = list(loader)
     """
     given = locals()
-    _refuse(given)
-    if tail is not None and drop_last:
-        raise CoordinateTypeError(f"drop_last=True is tail='drop'; pass drop_last or tail={tail!r}, not both.")
+    refuse(given)
     init = WorkerInit(worker_init_fn)
-    options = {name: given[name] for name in _PASSED_ON}
+    options = {name: given[name] for name in PASSED_ON}
     options |= {"worker_init_fn": init, "generator": torch.Generator()}
     if collate_fn is not None:
         options["collate_fn"] = collate_fn if isinstance(collate_fn, SeededCollate) else SeededCollate(collate_fn)
-    if isinstance(dataset, torch.utils.data.IterableDataset):
-        passes, keywords = _stream(given)
-    else:
-        passes, keywords = _map(given)
+    chosen = of_stream if isinstance(dataset, torch.utils.data.IterableDataset) else of_samples
+    passes, keywords = chosen(given)
     loader: torch.utils.data.DataLoader[Any] = torch.utils.data.DataLoader(**keywords, **options)
     return SeededLoader(loader, passes, init)
-
-
-def _refuse(given: Mapping[str, Any]) -> None:
-    if given["generator"] is not None:
-        raise CoordinateTypeError(
-            "seeded_loader() takes no generator=: it has one of its own, which the scope seeds; order and draws follow "
-            "from master_seed, task and epoch."
-        )
-    for name in ("sampler", "batch_sampler"):
-        if isinstance(getattr(given[name], "sampler", given[name]), DistributedSampler):
-            inner = getattr(given[name], "sampler", given[name])
-            raise CoordinateTypeError(
-                f"seeded_loader already shares the samples out over {inner.num_replicas} ranks; remove {name}=."
-            )
-    if given["batch_size"] != 1 and given["global_batch_size"] is not None:
-        raise CoordinateTypeError("seeded_loader() takes batch_size= (per rank) or global_batch_size=, not both.")
-    excluded = [
-        n for n in ("shuffle", "order", "sampler", "batch_sampler") if given[n] is not None and given[n] is not False
-    ]
-    if len(excluded) > 1:
-        raise CoordinateTypeError(
-            f"seeded_loader() takes one of {', '.join(f'{n}=' for n in excluded)}: each is an order."
-        )
-
-
-def _map(given: Mapping[str, Any]) -> tuple[Passes, dict[str, Any]]:
-    dataset, transform = given["dataset"], given["transform"]
-    if not isinstance(dataset, SampleSeeded):
-        dataset = SampleSeeded(dataset, transform)
-    elif transform is not None:
-        raise CoordinateTypeError("transform= belongs to SampleSeeded(dataset, transform=...), which this dataset is.")
-    if given["batch_sampler"] is not None:
-        return _given_batches(dataset, given)
-    whole, size = given["global_batch_size"], given["batch_size"]
-    order = ElasticBatchSampler(
-        len(dataset),
-        whole,
-        batch_size=None if whole is not None else 1 if size is None else size,
-        rank=given["rank"],
-        world_size=given["world_size"],
-        shuffle=given["shuffle"],
-        tail=given["tail"] or ("drop" if given["drop_last"] else "uneven"),
-        order=given["sampler"] if given["order"] is None else given["order"],
-        num_samples=given["num_samples"],
-    )
-    passes = MapPasses(order, all_ranks=given["tail"] is None)
-    if size is None:
-        return passes, {"dataset": dataset, "sampler": order.sampler, "batch_size": None}
-    return passes, {"dataset": dataset, "batch_sampler": order}
-
-
-def _given_batches(dataset: SampleSeeded, given: Mapping[str, Any]) -> tuple[Passes, dict[str, Any]]:
-    taken = {"batch_size": 1, "global_batch_size": None, "tail": None, "num_samples": None, "rank": None}
-    odd = [
-        name for name, default in (taken | {"world_size": None, "drop_last": False}).items() if given[name] != default
-    ]
-    if odd:
-        raise CoordinateTypeError(f"{', '.join(f'{n}=' for n in odd)} belongs to the batch_sampler that was given.")
-    order = given["batch_sampler"]
-    if isinstance(order, ElasticBatchSampler):
-        return MapPasses(order), {"dataset": dataset, "batch_sampler": order}
-    order = order if isinstance(order, Addressed) else Addressed(order)
-    return SamplerPasses(order), {"dataset": dataset, "batch_sampler": order}
-
-
-def _stream(given: Mapping[str, Any]) -> tuple[Passes, dict[str, Any]]:
-    dataset, transform = given["dataset"], given["transform"]
-    names = ("shuffle", "sampler", "batch_sampler", "order", "num_samples", "tail", "global_batch_size")
-    odd = [name for name in names if given[name] not in (None, False)]
-    if odd:
-        raise CoordinateValueError(
-            f"seeded_loader() takes no {', '.join(f'{n}=' for n in odd)} for an iterable dataset, whose order is its own."
-        )
-    if not isinstance(dataset, IterableSeeded):
-        dataset = IterableSeeded(dataset, transform=transform, rank=given["rank"], world_size=given["world_size"])
-    elif transform is not None:
-        raise CoordinateTypeError(
-            "transform= belongs to IterableSeeded(dataset, transform=...), which this dataset is."
-        )
-    size = None if given["batch_size"] is None else integer("batch_size", given["batch_size"], 1)
-    passes = StreamPasses(dataset, given["num_workers"], size or 1, given["drop_last"])
-    return passes, {"dataset": dataset, "batch_size": size, "drop_last": given["drop_last"]}

@@ -105,7 +105,8 @@ class Feistel:
                 left = (left + _mix(right, first, second) % a) % a
             else:
                 right = (right + _mix(left, first, second) % b) % b
-        return left * b + right
+        paired: npt.NDArray[np.uint64] = left * b + right
+        return paired
 
 
 def _mix(x: npt.NDArray[np.uint64], first: np.uint64, second: np.uint64) -> npt.NDArray[np.uint64]:
@@ -113,7 +114,8 @@ def _mix(x: npt.NDArray[np.uint64], first: np.uint64, second: np.uint64) -> npt.
     z = x * np.uint64(0x9E3779B97F4A7C15) + first
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27)) ^ second) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    mixed: npt.NDArray[np.uint64] = z ^ (z >> np.uint64(31))
+    return mixed
 
 
 def permutation(n: int, stream: Stream) -> Order:
@@ -150,7 +152,7 @@ def given_order(order: Any, header: Header, n: int, length: int) -> Order:
             f"order= gave {indices.dtype} values of shape {indices.shape}; {length} integer indices are expected "
             "(num_samples= says how many an epoch has, if not one for each sample)."
         )
-    if length and not (0 <= int(indices.min()) and int(indices.max()) < n):
+    if length and not (int(indices.min()) >= 0 and int(indices.max()) < n):
         raise CoordinateValueError(
             f"order= gave indices from {indices.min()} to {indices.max()}; the data has samples 0 to {n - 1}."
         )

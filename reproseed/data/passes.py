@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from reproseed.address import Address, Value, check_value, integer
+from reproseed.data.addressed import Addressed
 from reproseed.data.header import Header, here
 from reproseed.data.iterable import IterableSeeded
-from reproseed.data.sampler import Addressed, ElasticBatchSampler, Plan
+from reproseed.data.sampler import ElasticBatchSampler, Plan
 from reproseed.errors import CoordinateValueError, ResumeWarning, StateError, StateMismatchError, warn
 
 
@@ -64,7 +65,7 @@ class MapPasses:
         left = order.num_samples % order.global_batch_size
         if self._all_ranks and order.tail == "uneven" and 0 < left < world:
             raise CoordinateValueError(
-                f"the last step has {left} samples for {world} ranks, and a rank without any would not take part in it: "
+                f"the last step has {left} samples for {world} ranks, and one without any would miss it: "
                 "pass drop_last=True, or tail='pad' to fill it up."
             )
         self._plan = order.plan()

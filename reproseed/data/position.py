@@ -67,12 +67,9 @@ class Layout(NamedTuple):
         if seek is not None and step is None:  # loaded or sought, and not begun
             done, where = seek.step, dict(seek.address or where)
             if seek.layout is not None:
-                return self._replace(**seek.layout.bases()).plain() | {"address": where, "step": done}
+                moved = self._replace(base_step=seek.layout.base_step, base_consumed=seek.layout.base_consumed)
+                return moved.plain() | {"address": where, "step": done, "consumed": moved.consumed(done)}
         return self.plain() | {"address": where, "step": done, "consumed": self.consumed(done)}
-
-    def bases(self) -> dict[str, int]:
-        """Return the two fields that a change of the global batch sets."""
-        return {"base_step": self.base_step, "base_consumed": self.base_consumed}
 
     def consumed(self, step: int) -> int:
         """Return the number of samples before a step."""
@@ -109,17 +106,15 @@ class Seek(NamedTuple):
 
     def resolve(self, address: Address, global_batch_size: int) -> tuple[int, tuple[int, int]]:
         """Return the step at which a pass begins, and the base of its positions."""
-        if self.address is not None and self.address != address:
-            following = self.address.get("epoch"), address.get("epoch")
-            if self.step and following[0] != following[1]:
-                warn(
-                    f"the loaded position of the data is step {self.step} of {self.address}, but {address} was entered: "
-                    "it begins at its first step.",
-                    ResumeWarning,
-                )
-                return 0, (0, 0)
-            if self.step == 0:
-                return 0, (0, 0)
+        elsewhere = self.address is not None and self.address.get("epoch") != address.get("epoch")
+        if elsewhere and self.step:
+            warn(
+                f"the loaded position of the data is step {self.step} of {self.address}, but {address} was entered: it "
+                "begins at its first step.",
+                ResumeWarning,
+            )
+        if elsewhere:
+            return 0, (0, 0)
         if self.layout is None:
             return self.step, (0, 0)
         if self.layout.global_batch_size == global_batch_size:
@@ -145,16 +140,16 @@ def check_fits(sampler: ElasticBatchSampler, saved: Layout) -> None:
         was, now = getattr(saved, name), getattr(present, name)
         if was != now:
             raise StateMismatchError(
-                f"the position was saved with {name}={was!r}, this loader has {name}={now!r}: resume with the same data "
-                "and the same arguments, or begin the epoch anew."
+                f"the position was saved with {name}={was!r}, this loader has {name}={now!r}: resume with the same "
+                "data and the same arguments, or begin the epoch anew."
             )
     if saved.global_batch_size == present.global_batch_size:
         return
     if sampler._each is not None:
-        per_rank = saved.global_batch_size // saved.world_size
+        times, per_rank = "\N{MULTIPLICATION SIGN}", saved.global_batch_size // saved.world_size
         raise StateMismatchError(
-            f"Saved global batch {saved.global_batch_size} ({saved.world_size} × {per_rank}), now "
-            f"{present.global_batch_size} ({present.world_size} × {sampler._each}): pass "
+            f"Saved global batch {saved.global_batch_size} ({saved.world_size} {times} {per_rank}), now "
+            f"{present.global_batch_size} ({present.world_size} {times} {sampler._each}): pass "
             f"global_batch_size={saved.global_batch_size}."
         )
     if saved.tail == "carry":

@@ -1,4 +1,4 @@
-"""`ElasticBatchSampler`: one global order an epoch, of which each rank takes its slice; and `address` for other samplers.
+"""`ElasticBatchSampler`: one global order an epoch, of which each rank takes its slice.
 
 A step is the global positions [consumed, consumed + global batch), and rank r of W takes the r-th of W slices. So any
 number of ranks that divides the global batch sees the same global batches, and a place in the epoch is one number.
@@ -6,13 +6,14 @@ number of ranks that divides the global batch sees the same global batches, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 import torch.utils.data
 
 from reproseed import run
 from reproseed.address import Value, check_value, integer
+from reproseed.data.addressed import Flat
 from reproseed.data.header import Batch, Header, Index, here
 from reproseed.data.order import LABEL, Order, Sequential, drawn, given_order, permutation
 from reproseed.data.position import Layout, Seek, check_fits
@@ -48,8 +49,8 @@ class ElasticBatchSampler(torch.utils.data.BatchSampler):
         tail: what becomes of the samples that fill no global batch. ``"drop"``; ``"pad"``: the epoch's first ones
             again; ``"uneven"``: a short last batch, of which a rank may get nothing; ``"carry"``: the batch goes on
             with the next epoch's samples, and that epoch begins after them.
-        order: an array of indices, a callable ``f(rng, n)`` that returns one, such as ``lambda rng, n: rng.choice(n, n,
-            p=weights)``, or a sampler of torch; replaces ``shuffle``.
+        order: an array of indices, a callable ``f(rng, n)`` that returns one, such as
+            ``lambda rng, n: rng.choice(n, n, p=weights)``, or a sampler of torch; replaces ``shuffle``.
         num_samples: length of the order, if not the number of samples.
 
     Raises:
@@ -92,7 +93,7 @@ class ElasticBatchSampler(torch.utils.data.BatchSampler):
         self.num_samples = self.n if num_samples is None else integer("num_samples", num_samples)
         if num_samples is None and order is not None and hasattr(order, "__len__"):
             self.num_samples = len(order)
-        self.sampler = Flat(self)  # type: ignore[assignment]  # torch's attribute: any iterable of indices
+        self.sampler = Flat(self)
         self._epoch: dict[str, Value] | None = None
         self._seek: Seek | None = None
         self._bound: Plan | None = None
@@ -113,8 +114,9 @@ class ElasticBatchSampler(torch.utils.data.BatchSampler):
         seeder = run.current_seeder()
         if seeder.place.world_size > 1 and "rank" not in seeder.coordinates:
             raise RankError(
-                f"the run's streams are told apart by {', '.join(seeder.coordinates) or 'nothing'}, not by the rank, so "
-                "it is unknown which ranks share the samples out: pass rank= and world_size= of the data-parallel group."
+                f"the run's streams are told apart by {', '.join(seeder.coordinates) or 'nothing'}, not by the rank, "
+                "so it is unknown which ranks share the samples out: pass rank= and world_size= of the data-parallel "
+                "group."
             )
         return seeder.place
 
@@ -139,8 +141,8 @@ class ElasticBatchSampler(torch.utils.data.BatchSampler):
         if whole % world:
             near = whole // world * world or world
             raise CoordinateValueError(
-                f"global_batch_size={whole} cannot be shared out evenly over {world} ranks: choose a multiple of {world}, "
-                f"such as {near}."
+                f"global_batch_size={whole} cannot be shared out evenly over {world} ranks: choose a multiple of "
+                f"{world}, such as {near}."
             )
         return whole // world
 
@@ -295,81 +297,3 @@ def _number(header: Header) -> int:
 def _checked_place(rank: Any, world_size: Any) -> Place:
     world = integer("world_size", world_size, 1)
     return Place(integer("rank", rank, 0, world), world)
-
-
-class Flat(torch.utils.data.Sampler[int]):
-    """The indices of an `ElasticBatchSampler` one by one, for loaders with ``batch_size=None`` and for trainers that ask
-    a batch sampler for its ``sampler``.
-    """
-
-    def __init__(self, order: ElasticBatchSampler) -> None:
-        self._order = order
-
-    def set_epoch(self, epoch: Any, **coordinates: Any) -> None:
-        """Pass the epoch on."""
-        self._order.set_epoch(epoch, **coordinates)
-
-    def __iter__(self) -> Iterator[int]:
-        batches = iter(self._order)
-        return (index for batch in batches for index in batch)
-
-    def __len__(self) -> int:
-        return len(self._order) * self._order.batch_size
-
-
-class Addressed(torch.utils.data.Sampler[Any]):
-    """A sampler of the user's own whose indices carry the run and the address; made by `address`."""
-
-    def __init__(self, sampler: Any) -> None:
-        self.sampler = sampler
-        self._bound: Iterator[Any] | None = None
-
-    def bind(self, batches: Iterator[Any] | None) -> None:
-        """Let the iterator that is made next serve these."""
-        self._bound = batches
-
-    def drawn(self, header: Header, start: int) -> Iterator[Any]:
-        """Return what the sampler yields at an address, from a step on; the process's generators are put back."""
-        return iter(list(self._marked(drawn(self.sampler, header), header))[start:])
-
-    def __iter__(self) -> Iterator[Any]:
-        return self._ambient() if self._bound is None else self._bound
-
-    def __len__(self) -> int:
-        return len(self.sampler)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "sampler":
-            raise AttributeError(name)
-        return getattr(self.sampler, name)
-
-    def _ambient(self) -> Iterator[Any]:
-        epoch = getattr(self.sampler, "epoch", None)
-        yield from self._marked(self.sampler, here({"epoch": epoch} if type(epoch) is int else None))
-
-    def _marked(self, items: Iterable[Any], header: Header) -> Iterator[Any]:
-        place, (rank, world) = 0, header.seeder.place
-        for one in items:
-            if isinstance(one, (list, tuple)):
-                yield Batch(Index(i, header, (place + k) * world + rank) for k, i in enumerate(one))
-                place += len(one)
-            else:
-                yield Index(one, header, place * world + rank)
-                place += 1
-
-
-def address(sampler: Any) -> Addressed:
-    """Return a sampler, or a batch sampler, whose indices carry the epoch to `SampleSeeded`.
-
-    The order stays the sampler's own, as does sharing out over ranks. The epoch is the scope's, else the sampler's
-    ``epoch``, as ``DistributedSampler`` has it.
-
-    Args:
-        sampler: yields indices, or lists of them.
-
-    >>> import torch, reproseed as rs
-    >>> from torch.utils.data import DataLoader, RandomSampler
-    >>> data = rs.data.SampleSeeded(torch.arange(8))
-    >>> loader = DataLoader(data, batch_size=4, sampler=rs.data.address(RandomSampler(data)))
-    """
-    return Addressed(sampler)

@@ -29,8 +29,8 @@ class SampleSeeded(torch.utils.data.Dataset[Any]):
     workers, start method, prefetching, batch size and number of ranks. In the main process everything is put back.
 
     The epoch comes with the indices: iterate with `seeded_loader`, with an `ElasticBatchSampler`, or wrap a sampler of
-    your own by `address`. Make it the *outermost* wrapper, ``SampleSeeded(Subset(data, ...))``: a sample's identity is its
-    index here.
+    your own by `address`. Make it the *outermost* wrapper, ``SampleSeeded(Subset(data, ...))``: a sample's identity is
+    its index here.
 
     torch's and NumPy's global generators get 32 bits per sample (64, of which torch keeps 32), since a whole state
     would cost several times as much; `sample_rng` is full width.
@@ -44,8 +44,8 @@ class SampleSeeded(torch.utils.data.Dataset[Any]):
             names their streams, a sequence numbers them.
         key_fn: index to identity, an int or a str, such as a file name: then a sample keeps its draws in another split
             or order of the data.
-        address: ``"sample"``: an index drawn twice in an epoch has equal draws. ``"position"``: the place in the epoch's
-            order counts instead, so that repeats differ.
+        address: ``"sample"``: an index drawn twice in an epoch has equal draws. ``"position"``: the place in the
+            epoch's order counts instead, so that repeats differ.
 
     Raises:
         CoordinateValueError: an unknown ``rngs`` or ``address``.
@@ -169,8 +169,8 @@ class SampleSeeded(torch.utils.data.Dataset[Any]):
 def _no_header(index: Any) -> ScopeError:
     return ScopeError(
         f"sample {index!r} was asked for without its epoch, so its streams are unknown. Wrap in this order: "
-        "SampleSeeded(Subset(data, ...)) or SampleSeeded(ConcatDataset([...])), not the other way round, and iterate with "
-        "rs.data.seeded_loader(...), or give a plain DataLoader sampler=rs.data.address(sampler)."
+        "SampleSeeded(Subset(data, ...)) or SampleSeeded(ConcatDataset([...])), not the other way round, and iterate "
+        "with rs.data.seeded_loader(...), or give a plain DataLoader sampler=rs.data.address(sampler)."
     )
 
 

@@ -166,8 +166,9 @@ def _of_parent() -> Header | None:
 seed_worker = ChildSeeding("seed_worker")
 """A ``worker_init_fn`` for plain loaders: seeds the three libraries by (task, epoch, rank, worker).
 
-The generators that the dataset holds get streams of their own, and scopes work in the worker. The draws still depend on
-the number of workers, and workers that live on keep the streams of their first epoch: `seeded_loader` has neither limit.
+The generators that the dataset holds get streams of their own, and scopes work in the worker. The draws still depend
+on the number of workers, and workers that live on keep the streams of their first epoch: `seeded_loader` has neither
+limit.
 
 >>> import torch, reproseed as rs
 >>> loader = torch.utils.data.DataLoader(range(8), num_workers=2, worker_init_fn=rs.data.seed_worker)
