@@ -26,9 +26,12 @@ class SeededLoader:
 
     def __init__(self, dataloader: torch.utils.data.DataLoader[Any], passes: Passes, init: WorkerInit) -> None:
         self.dataloader = dataloader
+        # Bound to the order, so that a run that keeps it keeps no workers alive.
+        self.layout: Callable[[], dict[str, Any]] = passes.layout
+        """Returns what a count of steps means, for a checkpoint that holds the count."""
         self._passes = passes
         self._init = init
-        self._live: _Iterator | None = None
+        self._pass = _Pass()
 
     def __iter__(self) -> Iterator[Any]:
         return _Iterator(self)
@@ -58,10 +61,6 @@ class SeededLoader:
         """
         self._passes.seek(step, saved)
 
-    def layout(self) -> dict[str, Any]:
-        """Return what a count of steps means, for a checkpoint that holds the count."""
-        return self._passes.layout()
-
     def state_dict(self, in_flight: int = 0) -> dict[str, Any]:
         """Return the position: under `reproseed.steps` the run's, else the batches that were handed out.
 
@@ -71,8 +70,8 @@ class SeededLoader:
         Returns:
             a dict of ints and strings, equal on all ranks; it does not depend on workers or prefetching.
         """
-        live = self._live
-        return self._passes.state_dict(None if live is None else max(live.done(self) - in_flight, 0))
+        done = self._done()
+        return self._passes.state_dict(None if done is None else max(done - in_flight, 0))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Begin the next pass where a state stands; one at an epoch's end stands before the next epoch.
@@ -82,13 +81,21 @@ class SeededLoader:
             StateMismatchError: of other data or another order.
             ScopeError: a pass is under way, whose batches would still come from before.
         """
-        if self._live is not None and not self._live.ended:
+        if self._pass.running:
             raise ScopeError(
                 "load_state_dict() while a pass is under way would go on with batches from before: load first, or "
                 "leave the loop and drop its iterator."
             )
-        self._live = None
+        self._pass = _Pass()
         self._passes.load_state_dict(state)
+
+    def _done(self) -> int | None:
+        """Return the steps done: those of the loop over `steps` that drives this loader, if one does."""
+        for entry in reversed(stack.entries()):
+            for live in () if entry.position is None else entry.position.loops.live:
+                if getattr(live.owner(), "_iterable", None) is self:
+                    return int(live.done + live.running)
+        return self._pass.handed
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "dataloader" not in self.__dict__:
@@ -99,56 +106,65 @@ class SeededLoader:
         return f"<SeededLoader over {self.dataloader.dataset!r}>"
 
 
+class _Pass:
+    """How far a pass has come; apart from its iterator, so that this and the loader form no cycle.
+
+    torch's workers end at once where their iterator is freed; the collector leaves them waiting for each other.
+    """
+
+    def __init__(self) -> None:
+        self.handed: int | None = None
+        self.running = False
+
+
 class _Iterator(Iterator[Any]):
     """One pass. It reads its place at the first batch."""
 
     def __init__(self, loader: SeededLoader) -> None:
         self._loader = loader
         self._inner: Iterator[Any] | None = None
-        self._handed = 0
-        self.ended = False
+        self._pass = _Pass()
+        self._ended = False
 
     def __len__(self) -> int:
         return len(self._loader)
 
     def __next__(self) -> Any:
-        if self.ended:
+        if self._ended:
             raise StopIteration
         loader = self._loader
-        if self._inner is None:
-            self._begin(loader)
-        elif loader._live is not self and loader.dataloader.persistent_workers and loader.dataloader.num_workers:
-            raise ScopeError(
-                "a newer pass over this loader has begun, and persistent workers serve one at a time: make a second "
-                "loader, or pass persistent_workers=False."
-            )
-        assert self._inner is not None  # made by _begin
         try:
+            if self._inner is None:
+                self._inner = self._begin(loader)
+            elif loader._pass is not self._pass and loader.dataloader.persistent_workers:
+                raise ScopeError(
+                    "a newer pass over this loader has begun, and persistent workers serve one at a time: make a "
+                    "second loader, or pass persistent_workers=False."
+                )
             batch = next(self._inner)
         except BaseException:
-            self.ended, self._inner = True, iter(())
+            self._end()
             raise
-        self._handed += 1
+        self._pass.handed = (self._pass.handed or 0) + 1
         return batch
 
-    def _begin(self, loader: SeededLoader) -> None:
+    def _begin(self, loader: SeededLoader) -> Iterator[Any]:
         start, header = loader._passes.begin()
-        self._handed = start
         loader._init.header = header
         _seed_own(loader.dataloader.generator, header)
         with loader._passes.bound():
-            self._inner = iter(loader.dataloader)
-        loader._live = self
+            inner: Iterator[Any] = iter(loader.dataloader)
+        self._pass.handed, self._pass.running = start, True
+        loader._pass = self._pass
         for _ in range(loader._passes.to_discard(start)):
-            next(self._inner)
+            next(inner)
+        return inner
 
-    def done(self, loader: SeededLoader) -> int:
-        """Return the steps done: those of the loop over `steps` that drives this loader, if one does."""
-        for entry in reversed(stack.entries()):
-            for live in () if entry.position is None else entry.position.loops.live:
-                if getattr(live.owner(), "_iterable", None) is loader:
-                    return int(live.done + live.running)
-        return self._handed
+    def _end(self) -> None:
+        self._ended, self._inner, self._pass.running = True, None, False
+
+    def __del__(self) -> None:
+        self._pass.running = False
 
 
 def _seed_own(generator: torch.Generator, header: Header) -> None:

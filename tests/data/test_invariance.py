@@ -9,6 +9,9 @@ from sample_datasets import Noise, collect, keep
 
 import reproseed as rs
 
+# The machine that runs the tests may have fewer cores than a test has workers.
+pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
+
 SIZE = 11
 WORKERS, BATCHES, WORLDS = (1, 2, 4), (1, 4, 5), (1, 2, 4)
 
