@@ -84,7 +84,7 @@ class SampleSeeded(torch.utils.data.Dataset[Any]):
         self._address = address
         self._found: tuple[Header, list[ObjectSource]] | None = None
         self._sources(None)  # what cannot be seeded is refused here, not in a worker
-        if transform is None and hasattr(dataset, "__getitems__"):
+        if transform is None and _reads_batches(dataset):
             warn(
                 f"{type(dataset).__name__}.__getitems__ reads a whole batch at once and is not used: its samples would "
                 "share one stream. Move what draws into SampleSeeded(dataset, transform=...), which calls it once a "
@@ -164,6 +164,12 @@ class SampleSeeded(torch.utils.data.Dataset[Any]):
 
     def __repr__(self) -> str:
         return f"SampleSeeded({self.dataset!r})"
+
+
+def _reads_batches(dataset: Any) -> bool:
+    while isinstance(dataset, torch.utils.data.Subset):  # which has the method, and hands the call on
+        dataset = dataset.dataset
+    return hasattr(dataset, "__getitems__")
 
 
 def _no_header(index: Any) -> ScopeError:
