@@ -138,8 +138,10 @@ def around(entry: Entry) -> Address:
     address = entry.address
     phase = str(address.get("phase", ""))
     if phase.startswith("fetch") and entry.position is not None and entry.position.loops.live:
-        outer: Address = entry.position.loops.live[-1].outer
-        return outer
+        loop = entry.position.loops.live[-1]
+        outer: Address = loop.outer
+        # Two loops in one scope have two names; that of most is left out, so that it need not be a loop of `steps`.
+        return outer if loop.name == "step" else outer.extended(phase=f"loop:{loop.name}")
     return address.without("phase") if phase.startswith("iter") else address
 
 

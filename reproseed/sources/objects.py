@@ -7,6 +7,7 @@
     objects with methods       ``seed``/``manual_seed`` (31 bits), with ``getstate``/``setstate``,
     ``get_state``/``set_state``
                                or ``state_dict``/``load_state_dict``
+    DistributedSampler          ``set_epoch`` and a seed that all ranks share, whatever ``shared`` says
     callables ``f(seed: int)``  31 bits, fwr13y's form: can be seeded, not read
 
 Each is its own stream by name. Functions, lambdas, partials and bound methods are held strongly, since nobody else
@@ -63,7 +64,8 @@ class ObjectSource:
         self.handler = handler_of(generator)
         self.name = name
         self.label = f"generator:{name}"
-        self.shared = shared
+        # Ranks that shuffle apart would not share the samples out.
+        self.shared = shared or self.handler is _SAMPLER
         self.restorable = self.handler.snapshot is not None
         self._reference = _reference(generator)
 
@@ -117,6 +119,7 @@ def handler_of(generator: Any) -> Handler:
     """
     import numpy as np
     import torch
+    import torch.utils.data.distributed
 
     if inspect.isclass(generator):
         raise SourceError(f"register an object, not the class {generator.__name__}: a class has no state of its own.")
@@ -129,6 +132,7 @@ def handler_of(generator: Any) -> Handler:
         (np.random.Generator, _NUMPY),
         (np.random.RandomState, _LEGACY),
         (random.Random, _PYTHON),
+        (torch.utils.data.distributed.DistributedSampler, _SAMPLER),
     ):
         if isinstance(generator, kind):
             return handler
@@ -235,6 +239,28 @@ _PYTHON = Handler(
     lambda generator, state: generator.setstate(state),
     random_to_plain,
     lambda plain, _: random_from_plain(plain),
+)
+
+
+def _seed_sampler(sampler: Any, stream: Stream) -> None:
+    epoch = stream.address.get("epoch", 0)
+    # Its order is that of an epoch: it must not depend on the step at which the iterator is made.
+    address = stream.address.without("step", "phase")
+    sampler.seed = Stream(stream.master_seed, address, stream.label, stream.derivation).seed(62)
+    sampler.set_epoch(epoch if isinstance(epoch, int) else 0)
+
+
+def _set_sampler(sampler: Any, state: tuple[int, int]) -> None:
+    sampler.seed = state[0]
+    sampler.set_epoch(state[1])
+
+
+_SAMPLER = Handler(
+    _seed_sampler,
+    lambda sampler: (int(sampler.seed), int(sampler.epoch)),
+    _set_sampler,
+    lambda state: {"seed": state[0], "epoch": state[1]},
+    lambda plain, _: (field(plain, "seed", int), field(plain, "epoch", int)),
 )
 
 

@@ -57,8 +57,6 @@ def test_stopped_at_any_step_it_resumes_with_another_number_of_workers(workers, 
         assert not seen.keys() & rest.keys()
 
 
-
-
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 4), (4, 1)])
 def test_stopped_at_any_step_it_resumes_on_another_number_of_ranks(before, after):
     """The state of any one rank serves them all; what the ranks see together is the uninterrupted run's."""
@@ -250,9 +248,7 @@ def test_the_inner_loader_alone_draws_the_same():
 
 def test_users_functions_are_chained():
     ran = []
-    loader = rs.data.seeded_loader(
-        Noise(4), batch_size=2, worker_init_fn=init_prints, collate_fn=count, num_workers=1
-    )
+    loader = rs.data.seeded_loader(Noise(4), batch_size=2, worker_init_fn=init_prints, collate_fn=count, num_workers=1)
     assert [size for size in batches(loader)] == [(2, 0.5), (2, 0.5)]
     assert ran == []
 

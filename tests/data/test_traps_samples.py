@@ -49,7 +49,11 @@ def drawn_at(index, master_seed=7, **address):
 
 
 def test_trap_09_epochs_and_samples_never_share_a_key():
-    keys = {Header(rs.Seeder(7), 7, Address(task=1, epoch=e)).fan("sample.python")(i, 16) for e in range(10) for i in range(1000)}
+    keys = {
+        Header(rs.Seeder(7), 7, Address(task=1, epoch=e)).fan("sample.python")(i, 16)
+        for e in range(10)
+        for i in range(1000)
+    }
     assert len(keys) == 10_000
 
 
@@ -96,7 +100,9 @@ def test_trap_11_a_wrapper_outside_raises_with_the_order_to_use(make):
     "make", [lambda: Subset(Noise(), range(4)), lambda: ConcatDataset([Noise(4), Noise(4)])], ids=["subset", "concat"]
 )
 def test_trap_11_a_wrapper_inside_works(make):
-    drawn = collect(rs.data.seeded_loader(make(), batch_size=3, collate_fn=keep), epochs=1) if len(make()) == 4 else None
+    drawn = (
+        collect(rs.data.seeded_loader(make(), batch_size=3, collate_fn=keep), epochs=1) if len(make()) == 4 else None
+    )
     with rs.seeded(task="train", epoch=0):
         seen = [tuple(d) for batch in rs.data.seeded_loader(make(), batch_size=3, collate_fn=keep) for _, *d in batch]
     assert len({number for d in seen for number in d}) == 3 * len(make())

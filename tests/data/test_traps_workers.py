@@ -65,7 +65,11 @@ def test_trap_03_workers_and_batch_sizes_that_do_not_divide_change_no_draw(batch
     reference = {(0, i): tuple(d) for batch in batches(loader_over(Noise(), 1)) for i, *d in batch}
     for workers in (0, 2):
         loader = rs.data.seeded_loader(
-            Noise(), batch_size=batch_size, shuffle=True, num_workers=workers, collate_fn=None if batch_size is None else keep
+            Noise(),
+            batch_size=batch_size,
+            shuffle=True,
+            num_workers=workers,
+            collate_fn=None if batch_size is None else keep,
         )
         got = batches(loader)
         flat = got if batch_size is None else [sample for batch in got for sample in batch]
