@@ -287,7 +287,7 @@ class Progress:
             "open": int(position.open > 0 or again),
             "scoped": int(position.scoped),
             "levels": position.loops.plain(resume) if position.open or not again else [],
-            "loaders": states | {name: layout() for name, layout in position.loops.layouts.items()},
+            "loaders": states | {name: encode(layout()) for name, layout in position.loops.layouts.items()},
         }
 
 

@@ -83,15 +83,16 @@ class Drawing:
 
     def __enter__(self) -> Self:
         header = self._entry.header
+        seeder = header.seeder
         if in_worker():
-            adopt(header)
-        elif header.seeder.seeding:
+            seeder = adopt(header)
+        elif seeder.seeding:
             stack.admit(header.address)
-            seen = list(header.seeder.sources())
+            seen = list(seeder.sources())
             known = {id(source.generator) for source in seen if isinstance(source, ObjectSource)}
             self._before = Snapshot([*seen, *(s for s in self._sources if id(s.generator) not in known)])
         self._entry.rng = None
-        Entry.__init__(self._entry, header.seeder, header.master_seed, header.address, {}, shared=True)
+        Entry.__init__(self._entry, seeder, header.master_seed, header.address, {}, shared=True)
         stack.push([self._entry])
         return self
 

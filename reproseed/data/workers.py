@@ -47,8 +47,8 @@ def in_worker() -> bool:
     return True
 
 
-def adopt(header: Header, number: Value | None = None) -> None:
-    """Make the run of a header current in a child; where it is current already, change nothing.
+def adopt(header: Header, number: Value | None = None) -> Seeder:
+    """Make the run of a header current in a child, and return it; where it is current already, change nothing.
 
     Args:
         header: of the batch that the child is to draw: under workers that live on, the run may be another by then.
@@ -56,7 +56,7 @@ def adopt(header: Header, number: Value | None = None) -> None:
     """
     current = run._current
     if isinstance(current, ChildSeeder) and current.parent == header.run:
-        return
+        return current
     info = torch.utils.data.get_worker_info()
     number = info.id if number is None and info is not None else number
     seeder = header.seeder
@@ -70,6 +70,7 @@ def adopt(header: Header, number: Value | None = None) -> None:
     )
     child.parent = header.run
     run.adopt(child)
+    return child
 
 
 def begin_child(header: Header, number: Value, held: object = None) -> None:
@@ -80,10 +81,9 @@ def begin_child(header: Header, number: Value, held: object = None) -> None:
         number: of the child.
         held: an object whose generators are put on streams of their own.
     """
-    adopt(header, number)
-    if not header.seeder.seeding:
+    child = adopt(header, number)
+    if not child.seeding:
         return
-    child = run.current_seeder()
     child.stand_at(header.address, False, header.master_seed)
     address = header.address.extended(**child.coordinates)
     here = Header(header.seeder, header.master_seed, address)
