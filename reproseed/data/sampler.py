@@ -189,11 +189,15 @@ class ElasticBatchSampler(torch.utils.data.BatchSampler):
         step = integer("step", step)
         self._seek = Seek(step, layout if step else None, None)
 
-    def plan(self) -> Plan:
-        """Return what a pass that begins now is."""
+    def plan(self, seek: Seek | None = None) -> Plan:
+        """Return what a pass that begins now is.
+
+        Args:
+            seek: where it begins, if not where `seek` or `load_state_dict` said.
+        """
         header = here(self._epoch)
         self.local()
-        seek = self._seek
+        seek = self._seek if seek is None else seek
         step = 0
         base = (0, 0)
         if seek is not None:
@@ -213,12 +217,10 @@ class ElasticBatchSampler(torch.utils.data.BatchSampler):
         return self._steps(_number(plan.header), plan.base_step, plan.base_consumed)
 
     def __iter__(self) -> Iterator[list[int]]:
-        return cast("Iterator[list[int]]", self._batches(self._bound))
+        return cast("Iterator[list[int]]", Pass(self, self._bound))
 
-    def _batches(self, bound: Plan | None) -> Iterator[Batch]:
-        plan = self.plan() if bound is None else bound
-        if bound is None:
-            self.begin(plan)
+    def batches(self, plan: Plan) -> Iterator[Batch]:
+        """Return this rank's batches of a pass."""
         rank, world = self.place
         size, count = self.global_batch_size, self.num_samples
         origin = 0
@@ -297,3 +299,37 @@ def _number(header: Header) -> int:
 def _checked_place(rank: Any, world_size: Any) -> Place:
     world = integer("world_size", world_size, 1)
     return Place(integer("rank", rank, 0, world), world)
+
+
+class Pass(Iterator[Batch]):
+    """One iteration; it reads its place at the first batch. Its state is what torchdata's loader saves and loads."""
+
+    def __init__(self, order: ElasticBatchSampler, plan: Plan | None) -> None:
+        self._order = order
+        self._plan = plan
+        self._seek: Seek | None = None
+        self._batches: Iterator[Batch] | None = None
+        self._step = 0
+
+    def __next__(self) -> Batch:
+        if self._batches is None:
+            if self._plan is None:
+                self._plan = self._order.plan(self._seek)
+                self._order.begin(self._plan)
+            self._step = self._plan.step
+            self._batches = self._order.batches(self._plan)
+        batch = next(self._batches)
+        self._step += 1
+        return batch
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the position after the batches that this iterator has given."""
+        if self._batches is None:
+            return self._order.state_dict()
+        return Layout.of(self._order, self._plan).state(self._step, self._plan, None)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Begin where a state stands."""
+        self._seek, epoch = Seek.load(self._order, state)
+        if epoch is not None:
+            self._order.set_epoch(**epoch)
