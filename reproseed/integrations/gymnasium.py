@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium
+import gymnasium  # type: ignore[import-not-found, unused-ignore]  # of an extra
 
 import reproseed as rs
 from reproseed import stack
 from reproseed.address import Address
 
 
-class SeededReset(gymnasium.Wrapper[Any, Any, Any, Any]):
+class SeededReset(gymnasium.Wrapper[Any, Any, Any, Any]):  # type: ignore[misc, unused-ignore]  # where it is missing
     """An environment whose ``reset()`` seeds itself, and its action space, by the address and the episode's number.
 
     The n-th reset at one address (inside one scope, in one step of a loop) always begins the same episode, whatever ran
@@ -47,7 +47,7 @@ class SeededReset(gymnasium.Wrapper[Any, Any, Any, Any]):
             NotInitializedError: there is neither a run nor a scope, and no seed.
         """
         if seed is not None:
-            return super().reset(seed=seed, options=options)
+            return self._begin(seed, options)
         entry = stack.innermost()
         at = (None, None) if entry is None else (id(entry), entry.address)
         self._episode = self._episode + 1 if at == self._at else 0
@@ -55,4 +55,8 @@ class SeededReset(gymnasium.Wrapper[Any, Any, Any, Any]):
         stream = (rs.stream if entry is None else rs.current().stream)(self._name, shared=self._shared)
         episode = stream.at(episode=self._episode)
         self.env.action_space.seed(episode.at(of="actions").seed(31))
-        return super().reset(seed=episode.seed(31), options=options)
+        return self._begin(episode.seed(31), options)
+
+    def _begin(self, seed: int, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+        begun: tuple[Any, dict[str, Any]] = super().reset(seed=seed, options=options)
+        return begun
