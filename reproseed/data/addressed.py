@@ -1,14 +1,15 @@
-"""Samplers around others: `address` makes the indices of one of the user's carry the run and the address."""
+"""What stands around a sampler: `address` for one of the user's own, a flat view and an iteration of ours."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch.utils.data
 
 from reproseed.data.header import Batch, Header, Index, here
 from reproseed.data.order import drawn
+from reproseed.data.position import Layout, Plan, Seek
 
 if TYPE_CHECKING:
     from reproseed.data.sampler import ElasticBatchSampler
@@ -88,3 +89,37 @@ class Flat(torch.utils.data.Sampler[int]):
 
     def __len__(self) -> int:
         return len(self._order) * self._order.batch_size
+
+
+class Pass(Iterator[Batch]):
+    """One iteration; it reads its place at the first batch. Its state is what torchdata's loader saves and loads."""
+
+    def __init__(self, order: ElasticBatchSampler, plan: Plan | None) -> None:
+        self._order = order
+        self._plan = plan
+        self._seek: Seek | None = None
+        self._batches: Iterator[Batch] | None = None
+        self._step = 0
+
+    def __next__(self) -> Batch:
+        if self._batches is None:
+            if self._plan is None:
+                self._plan = self._order.plan(self._seek)
+                self._order.begin(self._plan)
+            self._step = self._plan.step
+            self._batches = self._order.batches(self._plan)
+        batch = next(self._batches)
+        self._step += 1
+        return batch
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the position after the batches that this iterator has given."""
+        if self._batches is None:
+            return self._order.state_dict()
+        return Layout.of(self._order, self._plan).state(self._step, self._plan, None)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Begin where a state stands."""
+        self._seek, epoch = Seek.load(self._order, state)
+        if epoch is not None:
+            self._order.set_epoch(**epoch)

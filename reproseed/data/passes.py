@@ -10,7 +10,8 @@ from reproseed.address import Address, Value, check_value, integer
 from reproseed.data.addressed import Addressed
 from reproseed.data.header import Header, here
 from reproseed.data.iterable import IterableSeeded
-from reproseed.data.sampler import ElasticBatchSampler, Plan
+from reproseed.data.position import Plan
+from reproseed.data.sampler import ElasticBatchSampler
 from reproseed.errors import CoordinateValueError, ResumeWarning, StateError, StateMismatchError, warn
 
 

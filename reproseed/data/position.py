@@ -10,9 +10,20 @@ from reproseed.data import order as orders
 from reproseed.errors import ResumeWarning, StateError, StateMismatchError, warn
 
 if TYPE_CHECKING:
-    from reproseed.data.sampler import ElasticBatchSampler, Plan
+    from reproseed.data.header import Header
+    from reproseed.data.sampler import ElasticBatchSampler
 
 FORMAT = 1
+
+
+class Plan(NamedTuple):
+    """One pass: where it is, and the step and position in the epoch's order at which it begins."""
+
+    header: Header
+    step: int
+    consumed: int
+    base_step: int
+    base_consumed: int
 
 
 class Layout(NamedTuple):

@@ -7,30 +7,20 @@ number of ranks that divides the global batch sees the same global batches, and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import torch.utils.data
 
 from reproseed import run
 from reproseed.address import Value, check_value, integer
-from reproseed.data.addressed import Flat
+from reproseed.data.addressed import Flat, Pass
 from reproseed.data.header import Batch, Header, Index, here
 from reproseed.data.order import LABEL, Order, Sequential, drawn, given_order, permutation
-from reproseed.data.position import Layout, Seek, check_fits
+from reproseed.data.position import Layout, Plan, Seek, check_fits
 from reproseed.errors import CoordinateTypeError, CoordinateValueError, RankError
 from reproseed.ranks import Place, find_place
 
 Tail = Literal["drop", "pad", "uneven", "carry"]
-
-
-class Plan(NamedTuple):
-    """One pass: where it is, and the step and position in the epoch's order at which it begins."""
-
-    header: Header
-    step: int
-    consumed: int
-    base_step: int
-    base_consumed: int
 
 
 class ElasticBatchSampler(torch.utils.data.BatchSampler):
@@ -299,37 +289,3 @@ def _number(header: Header) -> int:
 def _checked_place(rank: Any, world_size: Any) -> Place:
     world = integer("world_size", world_size, 1)
     return Place(integer("rank", rank, 0, world), world)
-
-
-class Pass(Iterator[Batch]):
-    """One iteration; it reads its place at the first batch. Its state is what torchdata's loader saves and loads."""
-
-    def __init__(self, order: ElasticBatchSampler, plan: Plan | None) -> None:
-        self._order = order
-        self._plan = plan
-        self._seek: Seek | None = None
-        self._batches: Iterator[Batch] | None = None
-        self._step = 0
-
-    def __next__(self) -> Batch:
-        if self._batches is None:
-            if self._plan is None:
-                self._plan = self._order.plan(self._seek)
-                self._order.begin(self._plan)
-            self._step = self._plan.step
-            self._batches = self._order.batches(self._plan)
-        batch = next(self._batches)
-        self._step += 1
-        return batch
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the position after the batches that this iterator has given."""
-        if self._batches is None:
-            return self._order.state_dict()
-        return Layout.of(self._order, self._plan).state(self._step, self._plan, None)
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Begin where a state stands."""
-        self._seek, epoch = Seek.load(self._order, state)
-        if epoch is not None:
-            self._order.set_epoch(**epoch)
