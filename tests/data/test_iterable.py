@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 import random
 
@@ -128,7 +129,7 @@ def test_shards_are_dealt_out_by_a_common_seed_and_draw_by_their_own(world, work
     for epoch in range(2):
         (whole,) = seen(1, 0, epoch)
         parts = seen(world, workers, epoch)
-        assert sorted(sum(parts, [])) == sorted(whole)
+        assert sorted(itertools.chain.from_iterable(parts)) == sorted(whole)
         assert len({number for s in whole for number in s[2:]}) == 45
     orders = [[s[0] for s in seen(1, 0, epoch)[0] if s[1] == 0] for epoch in range(3)]
     assert len(set(map(tuple, orders))) > 1

@@ -122,8 +122,8 @@ def test_row_20_outside_a_scope_it_asks_for_the_epoch():
     with pytest.raises(rs.ScopeError) as caught:
         next(iter(loader))
     assert str(caught.value) == (
-        "Which epoch? Iterate inside seeded(task=..., epoch=...) or call loader.set_epoch(e); otherwise every epoch has "
-        "the same order."
+        "Which epoch? Iterate inside seeded(task=..., epoch=...) or call loader.set_epoch(e); otherwise every "
+        "epoch has the same order."
     )
     loader.set_epoch(3, task="train")
     assert list(loader) == batches(loader, epoch=3)
@@ -249,7 +249,7 @@ def test_the_inner_loader_alone_draws_the_same():
 def test_users_functions_are_chained():
     ran = []
     loader = rs.data.seeded_loader(Noise(4), batch_size=2, worker_init_fn=init_prints, collate_fn=count, num_workers=1)
-    assert [size for size in batches(loader)] == [(2, 0.5), (2, 0.5)]
+    assert batches(loader) == [(2, 0.5), (2, 0.5)]
     assert ran == []
 
 
@@ -330,7 +330,7 @@ def test_loops_inside_a_loop_draw_by_their_place():
     seen = []
     with rs.seeded(task="train", epoch=0):
         for _ in rs.steps(2, name="cycle"):
-            seen.append([batch for _, batch in rs.steps(loader_over())])
+            seen += [[batch for _, batch in rs.steps(loader_over())]]
     assert seen[0] != seen[1]
 
 

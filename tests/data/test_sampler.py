@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -22,6 +23,10 @@ def a_run():
     return rs.init(master_seed=7)
 
 
+def flat(batches):
+    return list(itertools.chain.from_iterable(batches))
+
+
 def epoch_of(sampler, epoch=0, task="train"):
     with rs.seeded(task=task, epoch=epoch):
         return [[int(i) for i in batch] for batch in sampler]
@@ -35,7 +40,7 @@ def union(n, size, world, epoch=0, prepare=lambda sampler: None, **options):
         prepare(sampler)
         parts.append(epoch_of(sampler, epoch))
     steps = max(map(len, parts))
-    return [sum((part[step] for part in parts if step < len(part)), []) for step in range(steps)]
+    return [flat(part[step] for part in parts if step < len(part)) for step in range(steps)]
 
 
 @pytest.mark.parametrize("tail", TAILS)
@@ -57,12 +62,12 @@ def test_trap_18_another_world_goes_on_from_any_step(before, after, tail):
 @pytest.mark.parametrize("step", [0, 3, 7])
 def test_trap_18_another_global_batch_in_mid_epoch_takes_every_sample_once(step):
     first = ElasticBatchSampler(1003, 32, tail="uneven")
-    seen = sum(epoch_of(first)[:step], [])
+    seen = flat(epoch_of(first)[:step])
     saved = first.layout()
     second = ElasticBatchSampler(1003, 48, tail="uneven")
     second.seek(step, saved)
     then = epoch_of(second)
-    assert sorted(seen + sum(then, [])) == list(range(1003))
+    assert sorted(seen + flat(then)) == list(range(1003))
     # And once more, from the middle of the changed epoch.
     second.seek(step, saved)
     with rs.seeded(task="train", epoch=0):
@@ -70,12 +75,12 @@ def test_trap_18_another_global_batch_in_mid_epoch_takes_every_sample_once(step)
         layout = second.layout()
     third = ElasticBatchSampler(1003, 16, tail="uneven")
     third.seek(step + 2, layout)
-    assert sum(then[:2], []) + sum(epoch_of(third), []) == sum(then, [])
+    assert flat(then[:2]) + flat(epoch_of(third)) == flat(then)
 
 
 def test_trap_18_a_global_batch_that_the_ranks_cannot_share_raises():
     with pytest.raises(
-        rs.CoordinateValueError, match="global_batch_size=33 cannot be shared out evenly over 4 ranks.*such as 32"
+        rs.CoordinateValueError, match=r"global_batch_size=33 cannot be shared out evenly over 4 ranks.*such as 32"
     ):
         ElasticBatchSampler(100, 33, rank=0, world_size=4)
 
@@ -96,7 +101,7 @@ def test_trap_18_carrying_over_loses_and_repeats_nothing():
     for epoch in range(6):
         batches = epoch_of(sampler, epoch)
         assert len(batches) == len(sampler)
-        seen += sum(batches, [])
+        seen += flat(batches)
     assert [sorted(seen[10 * e : 10 * e + 10]) for e in range(6)] == [list(range(10))] * 6
 
 
@@ -168,7 +173,8 @@ def test_a_damaged_state_is_named(name):
 def test_row_18_a_per_rank_batch_on_other_ranks_names_the_global_batch_to_pass():
     saved = ElasticBatchSampler(1000, batch_size=64, rank=0, world_size=4).layout()
     fewer = ElasticBatchSampler(1000, batch_size=64, rank=0, world_size=2)
-    sentence = "Saved global batch 256 (4 \N{MULTIPLICATION SIGN} 64), now 128 (2 \N{MULTIPLICATION SIGN} 64): pass global_batch_size=256."
+    times = "\N{MULTIPLICATION SIGN}"
+    sentence = f"Saved global batch 256 (4 {times} 64), now 128 (2 {times} 64): pass global_batch_size=256."
     with pytest.raises(rs.StateMismatchError) as caught:
         fewer.seek(1, saved)
     assert str(caught.value) == sentence
@@ -196,11 +202,11 @@ def test_a_scopes_epoch_wins_over_one_that_was_set():
 def test_weights_are_an_order():
     weights = np.array([0, 0, 0.5, 0.5])
     sampler = ElasticBatchSampler(4, 2, order=lambda rng, n: rng.choice(n, 8, p=weights), num_samples=8)
-    drawn = sum(epoch_of(sampler), [])
+    drawn = flat(epoch_of(sampler))
     assert len(drawn) == 8
     assert set(drawn) <= {2, 3}
-    assert drawn == sum(epoch_of(sampler), [])
-    assert drawn != sum(epoch_of(sampler, 1), []) or drawn != sum(epoch_of(sampler, 2), [])
+    assert drawn == flat(epoch_of(sampler))
+    assert drawn != flat(epoch_of(sampler, 1)) or drawn != flat(epoch_of(sampler, 2))
     assert union(4, 2, 2, order=lambda rng, n: rng.choice(n, 8, p=weights), num_samples=8) == epoch_of(sampler)
 
 
@@ -233,7 +239,7 @@ def test_wrong_arguments_are_named(options, sentence):
 
 def test_ranks_that_the_run_does_not_tell_apart_have_to_be_given():
     rs.init(master_seed=7, rank=1, world_size=4, coordinates={"dp": 0})
-    with pytest.raises(rs.RankError, match="told apart by dp, not by the rank.*pass rank= and world_size="):
+    with pytest.raises(rs.RankError, match=r"told apart by dp, not by the rank.*pass rank= and world_size="):
         epoch_of(ElasticBatchSampler(8, 4))
     assert epoch_of(ElasticBatchSampler(8, 4, rank=0, world_size=2))
 

