@@ -187,7 +187,10 @@ def test_trap_23_copies_and_pickles_of_the_dataset_keep_the_epoch():
         assert collect(loader_over(copied, **PERSISTENT), epochs=2) == expected
 
 
-@pytest.mark.parametrize("options", [{}, {"num_workers": 2}], ids=["0", "2"])
+# torch's workers wait 5 seconds each where an error's traceback keeps their iterator from being freed at once.
+@pytest.mark.parametrize(
+    "options", [{}, pytest.param({"num_workers": 2}, marks=pytest.mark.slow)], ids=["0-workers", "2-workers"]
+)
 def test_trap_28_a_sample_that_is_retried_after_an_error_draws_the_same(options):
     expected = collect(loader_over(Noise()), epochs=1)
     data = Flaky()
