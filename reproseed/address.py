@@ -199,6 +199,9 @@ class Address(Mapping[str, Value]):
     def __getitem__(self, name: str) -> Value:
         return self._items[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._items
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)
 

@@ -163,7 +163,8 @@ class Seeded(Scoped):
             master_seed = around.master_seed if master_seed is None else master_seed
             own = around.own
         own = own | {name: value for name, value in self._given.items() if name not in PARAMETERS}
-        address = sorted_address({**(base or {}), **own, **self._given})
+        given = {**own, **self._given}
+        address = sorted_address(given if base is None else {**base, **given})
         # A sample's draws belong to no rank, those of the scopes inside its transforms either.
         entry = Entry(seeder, master_seed, address, own, self._shared or "sample" in own)
         # Recomputed after the scopes of the forward pass, a block must not leave its streams behind in what follows.
@@ -281,11 +282,10 @@ def enter(entry: Entry, restores: bool) -> None:
     seeder = entry.seeder
     stack.admit(entry.address)
     seeder.refuse_capture(entry.address)
-    if entry.seeds:
+    if entry.seeds and seeder.pending is not None:
         seeder.arrive_at(entry.address, entry.own)
     around = stack.innermost()
-    if entry.seeds and stack.count(around, entry):
-        assert around is not None  # only an entry inside another is counted
+    if around is not None and entry.seeds and stack.count(around, entry):
         warn(
             f"{entry.address} was entered {stack.REPEATS + 1} times inside {around.address}: every call draws the same "
             "numbers. Per sample use rs.data.SampleSeeded, per step rs.current().at(...).",

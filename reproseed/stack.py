@@ -229,10 +229,8 @@ def detach(entry: Entry) -> list[Entry]:
         return segment
 
 
-def count(around: Entry | None, entry: Entry) -> bool:
+def count(around: Entry, entry: Entry) -> bool:
     """Count an entry directly inside another; True when its draws have been repeated so often that it is warned of."""
-    if around is None:
-        return False
     counts, streams = around.counts, (entry.address, entry.master_seed, entry.shared)
     if len(counts) >= _COUNTED and streams not in counts:
         for rare in [known for known, times in counts.items() if times <= REPEATS]:

@@ -79,7 +79,8 @@ class Registry:
 
     def capturing(self) -> str | None:
         """Return the device type of which a graph is being captured, if any."""
-        self._find()
+        if not self._own:
+            self._find()
         for source in self._accelerators:
             if source.active() and source.capturing():
                 return source.device_type

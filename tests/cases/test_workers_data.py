@@ -314,8 +314,8 @@ def torchrun(folder, world, stop=False, resume=False):
     out = str(folder / "state.json")
     script = folder / f"train_{world}_{stop}_{resume}.py"
     script.write_text("import reproseed.run\n" + RANKS.format(helpers=HELPERS, out=out, stop=stop))
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(world), "--master-port", "0"]
-    command += ["--master-addr", "127.0.0.1", str(script), *([out] if resume else [])]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(world)]
+    command += [str(script), *([out] if resume else [])]
     environment = os.environ | {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
