@@ -167,7 +167,7 @@ def compare(whole: Sequence[dict[str, Any]], parts: Sequence[dict[str, Any]]) ->
 
 
 def demonstrate(args: argparse.Namespace) -> int:
-    """Run the whole, the killed and the resumed training, and print the comparison; 1 if anything but losses differs."""
+    """Run the whole, the killed and the resumed training, and print what differs; 1 if it is more than losses."""
 
     def run(ranks: int, folder: Path, *more: str) -> int:
         command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
