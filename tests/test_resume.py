@@ -777,8 +777,8 @@ def test_an_evaluation_that_is_not_done_in_every_epoch_warns_of_nothing(evaluate
     script(script())
 
 
-@pytest.mark.parametrize("step", [{}, {"step": 1}], ids=["epoch", "step"])
-def test_a_scope_inside_a_step_that_has_closed_ends_no_epoch(step):
+@pytest.mark.parametrize("names", [(), ("step",)], ids=["epoch", "step"])
+def test_a_scope_inside_a_step_that_has_closed_ends_no_epoch(names):
     """What is drawn once for all ranks has a task of its own; the epoch around it goes on at the next step."""
 
     def train(saved):
@@ -787,7 +787,7 @@ def test_a_scope_inside_a_step_that_has_closed_ends_no_epoch(step):
         for epoch in rs.epochs(2):
             with rs.seeded(task="train", epoch=epoch):
                 for at, _ in rs.steps(3):
-                    with rs.seeded(task="mask", epoch=epoch, **{name: at for name in step}, shared=True):
+                    with rs.seeded(task="mask", epoch=epoch, **dict.fromkeys(names, at), shared=True):
                         mask = random.random()
                     done.append((epoch, at, mask, random.random()))
                     states.append(rs.state_dict())
