@@ -7,6 +7,7 @@ and hands to `epochs` and `steps`, once.
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -125,18 +126,23 @@ class Loops:
 class Position:
     """Where one task stands: the scope that it entered last. Its key: the task and the user's own coordinates."""
 
-    __slots__ = ("_loops", "address", "earlier", "key", "loader_states", "open", "own", "resumed", "scoped")
+    __slots__ = ("_loops", "address", "earlier", "key", "loader_states", "nested", "open", "own", "resumed", "scoped")
 
     def __init__(self, address: Address, own: dict[str, Value]) -> None:
         self.address = address
         self.own = own
         self.open = 0
         self.scoped = True
+        self.nested = False  # entered inside another scope of its epoch, whose steps say how far that has come
         self.key = task_key(address, own)
         self.resumed: list[dict[str, Any]] = []
         self.loader_states: dict[str, Any] | None = None
         self.earlier: dict[str, Any] | None = None  # the layouts of a checkpoint that stopped in another epoch
         self._loops: Loops | None = None
+
+    def inside(self) -> bool:
+        """Whether it was a part of another scope's epoch, and has closed: that one says how far the epoch has come."""
+        return self.nested and not self.open and not self.loops.used
 
     @property
     def loops(self) -> Loops:
@@ -178,6 +184,7 @@ class Progress:
     def __init__(self) -> None:
         self.tasks: dict[Key, Position] = {}
         self.loops: dict[Key, EpochLoop] = {}
+        self._open: Counter[Value | None] = Counter()  # scopes that are open, by their epoch
         self.loaded = Loaded([], [])
 
     def enter(self, entry: Entry) -> None:
@@ -190,6 +197,7 @@ class Progress:
             loop.entered = True
             loop.open += 1
         position = Position(address, entry.own)
+        position.nested = bool(self._open.get(address.get("epoch")))
         known = self.tasks.get(position.key)
         if known is not None and known.open and known.address == address:
             position = known  # the same scope again, inside itself
@@ -199,12 +207,19 @@ class Progress:
                 position.resumed = self.loaded.take_task(position)
         position.open += 1
         entry.position = position
+        if "epoch" in address:
+            self._open[address["epoch"]] += 1
 
     def leave(self, entry: Entry) -> None:
         """Take notice that a scope was closed."""
         if entry.position is None:
             return
         entry.position.open -= 1
+        epoch = entry.position.address.get("epoch")
+        if epoch is not None:
+            self._open[epoch] -= 1
+            if not self._open[epoch]:
+                del self._open[epoch]
         for loop, value in entry.loops:
             if loop.open and loop.value == value:
                 loop.open -= 1
@@ -249,7 +264,7 @@ class Progress:
     def _would_repeat(self, loop: EpochLoop) -> bool:
         """Whether going back to this epoch would train again what has ended: a scope whose steps are not known."""
         return any(
-            one.scoped and not one.open and not one.loops.used and loop.holds(one.address)
+            one.scoped and not one.open and not one.loops.used and loop.holds(one.address) and not one.inside()
             for one in self.tasks.values()
         )
 
@@ -258,6 +273,8 @@ class Progress:
 
         A pass over one that has ended is done, and the next is another.
         """
+        if position.inside():
+            return False
         return "epoch" in position.address or (position.open > 0 and not epoch_ends)
 
     def unknown_steps(self) -> list[Address]:

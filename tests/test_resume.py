@@ -775,3 +775,24 @@ def test_an_evaluation_that_is_not_done_in_every_epoch_warns_of_nothing(evaluate
         return None
 
     script(script())
+
+
+@pytest.mark.parametrize("names", [(), ("step",)], ids=["epoch", "step"])
+def test_a_scope_inside_a_step_that_has_closed_ends_no_epoch(names):
+    """What is drawn once for all ranks has a task of its own; the epoch around it goes on at the next step."""
+
+    def train(saved):
+        rs.init(1, resume=saved)
+        done, states = [], []
+        for epoch in rs.epochs(2):
+            with rs.seeded(task="train", epoch=epoch):
+                for at, _ in rs.steps(3):
+                    with rs.seeded(task="mask", epoch=epoch, **dict.fromkeys(names, at), shared=True):
+                        mask = random.random()
+                    done.append((epoch, at, mask, random.random()))
+                    states.append(rs.state_dict())
+        return done, states
+
+    whole, states = train(None)
+    for index, saved in enumerate(states):
+        assert train(saved)[0] == whole[index + 1 :]

@@ -12,8 +12,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from torch.distributed.checkpoint import state_dict_loader
 from torch.distributed.checkpoint.filesystem import FileSystemReader
-from torch.distributed.checkpoint.state_dict_loader import load
 
 from reproseed.errors import StateError
 from reproseed.ranks import find_place
@@ -86,7 +86,7 @@ def read_state(saved: Any, *, key: str = "rng", rank: int | None = None) -> str:
     with warnings.catch_warnings():
         # It remarks that there is no process group, which is as it should be before init().
         warnings.filterwarnings("ignore", message=".*torch.distributed is disabled", category=UserWarning)
-        load(state, storage_reader=_reader(saved))
+        state_dict_loader.load(state, storage_reader=_reader(saved))
     return _chosen(state[key], number)
 
 
