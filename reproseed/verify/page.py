@@ -81,7 +81,10 @@ def _head(data: Mapping[str, Any]) -> str:
 def _trace(trace: Mapping[str, Any] | None) -> str:
     if not trace:
         return ""
-    return table(["what", "found"], [(name, _words(trace[name])) for name in trace], long=["found"])
+    # Hashes and records are for the JSON; a flag or an empty list tells a reader nothing.
+    told = {name: value for name, value in trace.items() if value and not isinstance(value, bool)}
+    rows = [(name, _words(value)) for name, value in told.items() if name not in ("divergence", "summary", "address")]
+    return table(["what", "found"], rows, long=["found"])
 
 
 def _words(value: object) -> str:
