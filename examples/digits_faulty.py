@@ -1,6 +1,6 @@
-"""digits.py with one fault planted: a resumed run does not load its optimizer's state, the commonest of all.
+r"""digits.py with one fault planted: a resumed run does not load its optimizer's state, the commonest of all.
 
-    reproseed verify --epochs 2 --half 1 --repeats 2 -- \\
+    reproseed verify --epochs 2 --half 1 --repeats 2 -- \
         python examples/digits_faulty.py --epochs {epochs} [[--seed {seed}]] [[--resume {resume}]] --save {save}
 
 Every loss looks plausible; `verify` says no, and where and why the runs part.
