@@ -22,7 +22,7 @@ import torch
 import torch.distributed as dist
 from sklearn.datasets import load_digits
 from torch import nn
-from torch.utils.data import DataLoader, Dataset, DistributedSampler, random_split
+from torch.utils.data import DataLoader, Dataset, random_split
 
 import reproseed as rs
 
@@ -90,10 +90,9 @@ def train(args: argparse.Namespace) -> None:
     data = Digits()
     rs.register_generator(within=data, name="digits")
     parts = random_split(data, [0.8, 0.2], generator=rs.stream("split", shared=True).torch_generator())
-    sampler: Any = DistributedSampler(parts[0]) if dist.is_initialized() else None
-    loader = DataLoader(
-        parts[0], args.batch_size, shuffle=sampler is None, sampler=sampler, num_workers=args.num_workers
-    )
+    loader = rs.data.seeded_loader(
+        parts[0], batch_size=args.batch_size, shuffle=True, num_workers=args.num_workers
+    )  # a sample's noise belongs to the sample: equal for any number of workers
     test_loader = DataLoader(parts[1], 256)
 
     model: nn.Module = build()  # set-up code runs on the base stream: equal on all ranks
@@ -112,8 +111,6 @@ def train(args: argparse.Namespace) -> None:
         return {name: part.state_dict() for name, part in parts.items()} | {"losses": losses, "rng": rs.state_dict()}
 
     for epoch in rs.epochs(args.epochs):  # starts where the checkpoint stopped
-        if sampler is not None:
-            sampler.set_epoch(epoch)
         with rs.seeded(task="train", epoch=epoch):
             for step, (images, labels) in rs.steps(loader):  # resumes inside the epoch, exactly
                 optimizer.zero_grad()
