@@ -22,7 +22,8 @@ from reproseed.state import from_json
 def _alone():
     # The library remarks at each save and load that there is no process group.
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*torch.distributed is disabled", category=UserWarning)
+        warnings.filterwarnings("ignore", message=".*torch.distributed is (disabled|unavailable)", category=UserWarning)
+        warnings.filterwarnings("ignore", message="TypedStorage is deprecated", category=UserWarning)  # torch 2.4's own
         yield
 
 
