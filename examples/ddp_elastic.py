@@ -180,7 +180,7 @@ def demonstrate(args: argparse.Namespace) -> int:
         (top / "whole").mkdir()
         (top / "parts").mkdir()
         assert run(4, top / "whole") == 0
-        assert run(4, top / "parts", "--kill-at", str(args.epochs - 1), "4") != 0
+        assert run(4, top / "parts", "--kill-at", str(args.epochs - 1), "4") != 0, "no fifth step: more --samples"
         assert run(2, top / "parts") == 0
         result = compare(read_log(top / "whole"), read_log(top / "parts"))
         result["seen"] = (top / "whole" / "seen.json").read_text() == (top / "parts" / "seen.json").read_text()

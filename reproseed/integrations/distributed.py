@@ -85,7 +85,7 @@ def read_state(saved: Any, *, key: str = "rng", rank: int | None = None) -> str:
     state = {key: _wanted(saved, key, _entry(number))}
     with warnings.catch_warnings():
         # It remarks that there is no process group, which is as it should be before init().
-        warnings.filterwarnings("ignore", message=".*torch.distributed is disabled", category=UserWarning)
+        warnings.filterwarnings("ignore", message=".*torch.distributed is (disabled|unavailable)", category=UserWarning)
         state_dict_loader.load(state, storage_reader=_reader(saved))
     return _chosen(state[key], number)
 

@@ -23,9 +23,12 @@ import time
 from pathlib import Path
 
 import torch
+import torch._dynamo  # what the first optimizer and checkpoint import, before the forks
 import torch.distributed as dist
 import torch.distributed.checkpoint
 import torch.distributed.fsdp
+
+import reproseed.data  # noqa: F401 - before the forks
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ddp_elastic.py"
 SETTINGS = {"seed": 3, "epochs": 2, "samples": 64, "batch_size": 16, "save_every": 2, "kill_at": None}
