@@ -4,15 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test integration lint build clean
+.PHONY: demo test slow integration lint build clean
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
+# Two processes, each with one thread: real ranks and workers of many tests share the cores with them.
+PYTEST := OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo $(BIN)/python -m pytest -n 2
+
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest -m "not integration"
+	$(PYTEST) -m "not slow and not integration"
+
+slow: $(VENV)/.installed
+	$(PYTEST) -m "slow and not integration"
 
 integration: $(VENV)/.integrations
-	$(BIN)/python -m pytest -m integration
+	$(PYTEST) -m integration
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

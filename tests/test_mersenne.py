@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import hashlib
 import pickle
 import random
 import subprocess
@@ -98,7 +99,23 @@ def test_a_state_that_is_put_back_draws_what_the_plain_calls_would(seed, before,
     assert numpy_state(random_state) == NumpyState(random_state._bit_generator, *numpy_state(twin)[1:])
 
 
-@given(programs, st.binary(min_size=mersenne.KEY_BYTES, max_size=mersenne.KEY_BYTES), programs)
+# Not just any bytes: from a key that is nearly all zeros NumPy draws zeros for long, and a normal never.
+keys = st.binary(max_size=8).map(lambda text: hashlib.shake_128(text).digest(mersenne.KEY_BYTES))
+
+
+@pytest.mark.parametrize("first", [0, 1, 2**31 - 1])
+def test_the_state_of_a_key_of_zeros_is_read_though_no_normal_comes_from_it(first):
+    random_state = np.random.RandomState()
+    key = np.zeros(624, dtype=np.uint32)
+    key[0] = first
+    random_state.set_state(("MT19937", key, 5, 0, 0.0))
+    state = numpy_state(random_state)
+    random_state.seed(1)
+    set_numpy_state(random_state, state)
+    assert plain(random_state)[1:3] == (key.tobytes(), 5)
+
+
+@given(programs, keys, programs)
 def test_seeding_equals_set_state_with_the_words_and_drops_a_cached_normal(before, words, after):
     random_state, twin = np.random.RandomState(1), np.random.RandomState(1)
     run(random_state, before)
