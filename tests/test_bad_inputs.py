@@ -107,7 +107,7 @@ BAD: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
         TypeError,
         "seeded() takes keywords: seeded(master_seed=42) for a seed, seeded(task=42) for a task.",
     ),
-    "seeded(seed=)": (lambda: rs.seeded(seed=42), TypeError, "'seed' is no coordinate; did you mean master_seed=?"),
+    "seeded(seed=)": (lambda: rs.seeded(seed=42), TypeError, "'seed' is no coordinate; did you mean master_seed=42?"),
     "seeded(epcoh=)": (
         lambda: rs.seeded(task="t", epcoh=3),
         TypeError,
@@ -171,7 +171,7 @@ BAD: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
     "reserved phase": (lambda: rs.seeded(phase="x"), TypeError, "'phase' is no coordinate; steps() sets it."),
     "no identifier": (lambda: rs.seeded(**{"a b": 1}), TypeError, "coordinate name 'a b' is not an ASCII identifier"),
     "shared=1": (lambda: rs.seeded(shared=1), TypeError, "shared=1 must be True or False"),  # type: ignore[arg-type]
-    "restore='yes'": (lambda: rs.seeded(restore="yes"), TypeError, "restore='yes' must be True or False or None"),  # type: ignore[arg-type]
+    "restore='yes'": (lambda: rs.seeded(restore="yes"), TypeError, "restore='yes' must be True, False or None."),  # type: ignore[arg-type]
     "bare decorator": (
         lambda: rs.seeded(_no_epoch),
         TypeError,
@@ -191,7 +191,7 @@ BAD: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
         "a coordinate's name is wanted",
     ),
     "two loops": (lambda: _in_scope(_two_loops), rs.ScopeError, "name"),
-    "epochs(1.5)": (lambda: rs.epochs(1.5), TypeError, "coordinate epochs=1.5 is a float"),  # type: ignore[arg-type]
+    "epochs(1.5)": (lambda: rs.epochs(1.5), TypeError, "epochs=1.5 is a float; an int is wanted."),  # type: ignore[arg-type]
     "epochs(-1)": (lambda: rs.epochs(-1), ValueError, "epochs=-1 is out of range; it must be at least 0."),
     "epochs(name='task')": (lambda: rs.epochs(1, "task"), TypeError, "epochs(name='task'): a coordinate's name"),
     "current outside": (rs.current, rs.ScopeError, "no scope is open here: call current() inside"),
