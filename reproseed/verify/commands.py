@@ -155,8 +155,8 @@ def _progress(console: Console) -> Iterator[Progress]:
 def duration(seconds: float) -> str:
     """Return a time span in words, as fine as it is known.
 
-    >>> duration(75), duration(4.2), duration(7300)
-    ('1 min 15 s', '4 s', '2 h 2 min')
+    >>> duration(75), duration(4.2), duration(7500)
+    ('1 min 15 s', '4 s', '2 h 5 min')
     """
     whole = round(seconds)
     if whole >= 3600:

@@ -2,7 +2,6 @@
 
 import ast
 import pathlib
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -40,35 +39,6 @@ def test_any_text_is_linted_or_reported(text):
 
 def test_all_corpus_files_together_are_one_odd_project():
     assert lint_paths([CORPUS], level="I")
-
-
-def _seconds(work):
-    best = float("inf")
-    for _ in range(3):
-        start = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
-def test_time_grows_with_the_number_of_files_and_not_faster(tmp_path):
-    """A rule that looks at every file for every file would need 16 times as long for 4 times."""
-    for folder, count in (("few", 40), ("many", 160)):
-        for number in range(count):
-            path = tmp_path / folder / f"m{number}.py"
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(TEXTS[number % 100])
-    few = _seconds(lambda: lint_paths([tmp_path / "few"], level="I"))
-    many = _seconds(lambda: lint_paths([tmp_path / "many"], level="I"))
-    assert many / few < 10
-
-
-def test_linting_costs_a_few_times_what_parsing_does(tmp_path):
-    texts = TEXTS[:100]
-    for number, text in enumerate(texts):
-        (tmp_path / f"m{number}.py").write_text(text)
-    parsing = _seconds(lambda: [ast.parse(text) for text in texts])
-    assert _seconds(lambda: lint_paths([tmp_path], level="I")) < 60 * parsing
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.py")), ids=lambda path: path.name)
