@@ -14,8 +14,10 @@ PYTEST := OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo $(BIN)/python -m pytest -n 2
 test: $(VENV)/.installed
 	$(PYTEST) -m "not slow and not integration"
 
+# All of them take long on two cores; CI names the part that it runs.
+SLOW := tests
 slow: $(VENV)/.installed
-	$(PYTEST) -m "slow and not integration"
+	$(PYTEST) -m "slow and not integration" $(SLOW)
 
 integration: $(VENV)/.integrations
 	$(PYTEST) -m integration
