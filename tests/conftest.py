@@ -63,10 +63,11 @@ def process_state() -> Iterator[None]:
     np.random.set_state(numpy)
     torch.set_rng_state(cpu)
     assert not left, f"scopes left open: {left}"
-    # pytest names the phase of the running test in a variable of its own; torch sets the other at the first optimizer.
+    # pytest names the phase of the running test in a variable of its own; torch sets one at the first optimizer, and
+    # scikit-learn's OpenMP two at its import.
     for one in (flags, after):
-        one["environment"].pop("PYTEST_CURRENT_TEST", None)
-        one["environment"].pop("TORCHINDUCTOR_CACHE_DIR", None)
+        for name in ("PYTEST_CURRENT_TEST", "TORCHINDUCTOR_CACHE_DIR", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"):
+            one["environment"].pop(name, None)
     changed = [name for name in flags if flags[name] != after[name] and flags[name] is not after[name]]
     assert not changed, f"left changed: {changed}"
     children = multiprocessing.active_children()

@@ -77,7 +77,9 @@ def test_a_program_that_is_not_there_is_a_problem_and_no_exception(tmp_path):
 def test_an_interrupt_leaves_no_process(tmp_path, toy_command, wait_until_ended):
     """Ctrl-C in the terminal reaches the parent alone, since runs have groups of their own."""
     code = (
-        "import sys; from reproseed.verify.api import verify\n"
+        # A shell that runs the tests in the background has made its children deaf to Ctrl-C.
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from reproseed.verify.api import verify\n"
         f"verify({toy_command('hangs')!r}, out={str(tmp_path / 'out')!r}, repeats=2)"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
@@ -86,5 +88,9 @@ def test_an_interrupt_leaves_no_process(tmp_path, toy_command, wait_until_ended)
     while not (log.exists() and "child" in log.read_text()) and time.monotonic() < end:
         time.sleep(0.05)
     parent.send_signal(2)
-    assert parent.wait(120) != 0
+    try:
+        assert parent.wait(120) != 0
+    finally:
+        parent.kill()
+        parent.wait()
     assert wait_until_ended(int(log.read_text().split()[1]))
