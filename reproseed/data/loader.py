@@ -172,7 +172,7 @@ def _seed_own(generator: torch.Generator, header: Header) -> None:
     if header.seeder.seeding:
         header.at(**header.seeder.coordinates).stream("worker.loader").seed_torch(generator)
     else:
-        generator.seed()
+        generator.seed()  # reproseed: ignore[RS106]
 
 
 def seeded_loader(
