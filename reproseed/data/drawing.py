@@ -140,9 +140,8 @@ def _numpy(fan: Callable[[Value, int], bytes]) -> Callable[[Value], None]:
 
     def seed(key: Value) -> None:
         try:
-            np.random.seed(
-                int.from_bytes(fan(key, 4), "little")
-            )  # a whole state costs five times as much  # reproseed: ignore[RS101]
+            # 32 bits: a whole state costs five times as much.
+            np.random.seed(int.from_bytes(fan(key, 4), "little"))  # reproseed: ignore[RS101]
         except TypeError:  # the user has put another bit generator than MT19937 in place
             bit_generator = np.random.mtrand._rand._bit_generator
             bit_generator.state = type(bit_generator)(int.from_bytes(fan(key, 32), "little")).state
