@@ -114,7 +114,7 @@ class Stream:
 
     def jax_key(self) -> Any:
         """Return a new typed ``jax.random`` key (Threefry) made of the stream's first 64 bits; needs jax."""
-        import jax  # type: ignore[import-not-found, unused-ignore]  # an optional library
+        import jax  # type: ignore[import-not-found, import-untyped, unused-ignore]  # an optional library
         import numpy as np
 
         data = np.frombuffer(self.bytes(8), dtype="<u4").astype(np.uint32)

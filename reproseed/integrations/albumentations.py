@@ -11,7 +11,7 @@ import random
 from typing import TypeVar
 
 import numpy as np
-from albumentations.core.composition import BaseCompose  # type: ignore[import-not-found, unused-ignore]  # of an extra
+from albumentations.core.composition import BaseCompose  # type: ignore[import-not-found, import-untyped, unused-ignore]  # of an extra
 
 C = TypeVar("C", bound=BaseCompose)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium  # type: ignore[import-not-found, unused-ignore]  # of an extra
+import gymnasium  # type: ignore[import-not-found, import-untyped, unused-ignore]  # of an extra
 
 import reproseed as rs
 from reproseed import stack

@@ -32,7 +32,7 @@ class CupySource:
 
     def seed(self, stream: Stream) -> None:
         """Seed each device's generator with 32 bits, all alike."""
-        import cupy  # type: ignore[import-not-found, unused-ignore]  # an optional library
+        import cupy  # type: ignore[import-not-found, import-untyped, unused-ignore]  # an optional library
 
         for device, generator in list(_states().items()):
             with cupy.cuda.Device(device):
@@ -53,7 +53,7 @@ class CupySource:
 
 
 def _states() -> dict[int, Any]:
-    from cupy.random import _generator  # type: ignore[import-not-found, unused-ignore]  # an optional library
+    from cupy.random import _generator  # type: ignore[import-not-found, import-untyped, unused-ignore]  # an optional library
 
     return {device: state for device, state in _generator._random_states.items() if id(state) not in _INHERITED}
 

@@ -71,7 +71,7 @@ class NumbaSource:
 
 def _states() -> tuple[Any, Any]:
     """Return the calling thread's two states, where they lie in memory."""
-    from numba import _helperlib  # type: ignore[import-not-found, unused-ignore]  # an optional library
+    from numba import _helperlib  # type: ignore[import-not-found, import-untyped, unused-ignore]  # an optional library
 
     _check_layout()
     pointers = _helperlib.rnd_get_py_state_ptr(), _helperlib.rnd_get_np_state_ptr()
