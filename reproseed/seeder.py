@@ -16,7 +16,6 @@ from reproseed.errors import (
     NotRestorableWarning,
     RepeatedAddressWarning,
     ResumeWarning,
-    StateMismatchError,
     warn,
 )
 from reproseed.progress import Progress
@@ -447,6 +446,3 @@ def versions() -> dict[str, str]:
         "torch": str(torch.__version__),
         "numpy": str(np.__version__),
     }
-
-
-__all__ = ["Seeder", "StateMismatchError", "refuse_positional", "versions"]
