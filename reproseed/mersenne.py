@@ -1,8 +1,8 @@
-"""Whole Mersenne Twister states, written into torch's and NumPy's generators and read back, fast.
+"""Whole Mersenne Twister states, written into torch's, NumPy's and Python's generators and read back, fast.
 
-torch keeps 32 bits of a seed on the CPU, and NumPy's ``get_state``/``set_state`` walk 624 Python integers; here
-624 stream words become the state itself. Neither layout is documented, so each is checked once a process
-against the libraries' own public calls; where it does not match, the plain calls are used.
+torch keeps 32 bits of a seed on the CPU, and the ``get_state``/``set_state`` of NumPy and Python walk 624 Python
+integers; here the words are the state itself. No layout is documented, so each is checked once a process against the
+libraries' own public calls; where it does not match, the plain calls are used.
 
 A torch state passes as ``bytes``: ``Generator.get_state`` gives a real CPU tensor even under FakeTensorMode,
 functorch transforms and a default device, while making or viewing a tensor there fails. So the tensor that
@@ -15,7 +15,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import random
+import struct
+import sys
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,7 +43,11 @@ _TORCH_KEY_END = _TORCH_KEY + 8 * WORDS
 
 def torch_state(generator: torch.Generator) -> bytes:
     """Return the state of a generator of any device; no synchronisation, no tensor operation."""
-    state = generator.get_state()
+    return tensor_bytes(generator.get_state())
+
+
+def tensor_bytes(state: torch.Tensor) -> bytes:
+    """Return the bytes of what ``get_state`` gave; no operation on the tensor."""
     return ctypes.string_at(state.data_ptr(), state.nbytes)
 
 
@@ -49,16 +57,21 @@ def set_torch_state(generator: torch.Generator, state: bytes) -> None:
     Raises:
         ValueError: the state has another size than this generator's, as one of another device has.
     """
+    generator.set_state(torch_buffer(generator, state))
+
+
+def torch_buffer(generator: torch.Generator, state: bytes) -> torch.Tensor:
+    """Return a state as the tensor that ``set_state`` of this generator takes; the errors of `set_torch_state`."""
     buffer = generator.get_state()
     if buffer.nbytes != len(state):
         raise ValueError(f"a state of {len(state)} bytes for a generator whose state has {buffer.nbytes}")
     ctypes.memmove(buffer.data_ptr(), state, len(state))
-    generator.set_state(buffer)
+    return buffer
 
 
 @functools.cache
-def torch_template() -> bytes | None:
-    """A CPU state whose words and initial seed are to be replaced, or None where the layout is unknown.
+def torch_template() -> tuple[bytes, bytes] | None:
+    """A CPU state's bytes between initial seed and words, and behind the words; None where the layout is unknown.
 
     ``manual_seed`` runs the same initialisation as NumPy's legacy seeding, so the words of two seeds must
     stand where they are expected, and nothing else may differ.
@@ -77,15 +90,17 @@ def torch_template() -> bytes | None:
         )
         if state[:8] != seed.to_bytes(8, "little") or key != words.astype("<u8").tobytes():
             return None
-        templates.append(head + bytes(len(key)) + tail)
+        templates.append((head, tail))
     return templates[0] if templates[0] == templates[1] else None
 
 
 @functools.cache
-def _word_types() -> tuple[Any, Any]:
+def _widener() -> Callable[[bytes], bytes]:
+    """Return the function that makes words of 8 bytes of words of 4."""
     import numpy as np
 
-    return np.dtype("<u4"), np.dtype("<u8")
+    frombuffer, narrow, wide = np.frombuffer, np.dtype("<u4"), np.dtype("<u8")
+    return lambda words: frombuffer(words, narrow).astype(wide).tobytes()
 
 
 def full_torch_state(words: bytes, initial_seed: bytes) -> bytes | None:
@@ -95,13 +110,10 @@ def full_torch_state(words: bytes, initial_seed: bytes) -> bytes | None:
         words: 2,496 bytes, little-endian 32-bit words.
         initial_seed: 8 bytes, which ``Generator.initial_seed()`` will return.
     """
-    import numpy as np
-
     template = torch_template()
     if template is None:
         return None
-    key = np.frombuffer(words, dtype=_word_types()[0]).astype(_word_types()[1]).tobytes()
-    return b"".join((initial_seed, template[: _TORCH_KEY - 8], key, template[_TORCH_KEY_END - 8 :]))
+    return b"".join((initial_seed, template[0], _widener()(words), template[1]))
 
 
 # --- NumPy ----------------------------------------------------------------------------------------------------
@@ -225,3 +237,71 @@ def layout_matches() -> bool:
     raw = state["key"].astype("<u4").tobytes() + int(state["pos"]).to_bytes(4, "little")
     in_memory = ctypes.string_at(random_state._bit_generator.ctypes.state_address, _RAW_BYTES)
     return bool(in_memory == raw)
+
+
+# --- Python ---------------------------------------------------------------------------------------------------
+
+
+class PythonState(NamedTuple):
+    """The state of a ``random.Random``: position and key as they lie in memory, and the cached normal."""
+
+    raw: bytes
+    gauss: float | None
+
+
+# The C struct behind the object's head: the position as a C int, then the words.
+_RawPython = ctypes.c_char * _RAW_BYTES
+_HEAD = object.__basicsize__
+_PYTHON_WORDS = struct.Struct(f"<{WORDS + 1}I")
+
+
+def python_state(generator: random.Random) -> PythonState:
+    """Read the whole state of a ``random.Random``."""
+    if type(generator) is random.Random and python_layout_matches():
+        return PythonState(_RawPython.from_address(id(generator) + _HEAD).raw, generator.gauss_next)  # type: ignore[attr-defined]  # an attribute that the stubs leave out
+    _, (*words, position), gauss = generator.getstate()
+    return PythonState(_PYTHON_WORDS.pack(position, *words), gauss)
+
+
+def set_python_state(generator: random.Random, state: PythonState) -> None:
+    """Put back what `python_state` returned."""
+    if type(generator) is random.Random and python_layout_matches():
+        # Unlike ctypes.memmove, this keeps the interpreter's lock: no other thread draws meanwhile.
+        _RawPython.from_address(id(generator) + _HEAD).raw = state.raw
+        generator.gauss_next = state.gauss  # type: ignore[attr-defined]  # as above
+        return
+    position, *words = _PYTHON_WORDS.unpack(state.raw)
+    generator.setstate((3, (*words, position), state.gauss))
+
+
+_seed = random.Random.__base__.seed  # type: ignore[union-attr]  # the C class below, whose `seed` takes an int
+
+
+def seed_python(generator: random.Random, number: int) -> None:
+    """Seed a ``random.Random`` with an int of any size, as its ``seed`` does."""
+    if type(generator) is random.Random:
+        _seed(generator, number)
+        generator.gauss_next = None  # type: ignore[attr-defined]  # as above
+    else:
+        generator.seed(number)
+
+
+@functools.cache
+def python_layout_matches() -> bool:
+    """Whether CPython keeps a ``random.Random`` as a position and 624 words, checked through public calls.
+
+    Never where threads run without the interpreter's lock: there the copy would need the object's own.
+    """
+    if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return False
+    if random.Random.__basicsize__ < _HEAD + _RAW_BYTES:
+        return False
+    for draws in (0, 5):
+        generator = random.Random(20_240_229)
+        for _ in range(draws):
+            generator.random()
+        version, (*words, position), _ = generator.getstate()
+        in_memory = _RawPython.from_address(id(generator) + _HEAD).raw
+        if version != 3 or in_memory != _PYTHON_WORDS.pack(position, *words):
+            return False
+    return True

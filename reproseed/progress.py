@@ -7,8 +7,7 @@ and hands to `epochs` and `steps`, once.
 from __future__ import annotations
 
 import weakref
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reproseed.address import Address, Value
@@ -28,7 +27,10 @@ def key_of(coordinates: Mapping[str, Value]) -> Key:
 
 def task_key(address: Address, own: Mapping[str, Value]) -> Key:
     """Return what tells the position of one task from the others': the task and the user's own coordinates."""
-    return key_of({**own, "task": address["task"]} if "task" in address else own)
+    task = address.get("task")
+    if task is None:
+        return key_of(own)
+    return key_of({**own, "task": task}) if own else (("task", task),)
 
 
 class Live:
@@ -126,19 +128,19 @@ class Loops:
 class Position:
     """Where one task stands: the scope that it entered last. Its key: the task and the user's own coordinates."""
 
-    __slots__ = ("_loops", "address", "earlier", "key", "loader_states", "nested", "open", "own", "resumed", "scoped")
+    # Defaults of the class: one is made at each entry of a scope, and few have more to say.
+    open = 0
+    scoped = True
+    nested = False  # entered inside another scope of its epoch, whose steps say how far that has come
+    resumed: Sequence[dict[str, Any]] = ()
+    loader_states: dict[str, Any] | None = None
+    earlier: dict[str, Any] | None = None  # the layouts of a checkpoint that stopped in another epoch
+    _loops: Loops | None = None
 
     def __init__(self, address: Address, own: dict[str, Value]) -> None:
         self.address = address
         self.own = own
-        self.open = 0
-        self.scoped = True
-        self.nested = False  # entered inside another scope of its epoch, whose steps say how far that has come
         self.key = task_key(address, own)
-        self.resumed: list[dict[str, Any]] = []
-        self.loader_states: dict[str, Any] | None = None
-        self.earlier: dict[str, Any] | None = None  # the layouts of a checkpoint that stopped in another epoch
-        self._loops: Loops | None = None
 
     def inside(self) -> bool:
         """Whether it was a part of another scope's epoch, and has closed: that one says how far the epoch has come."""
@@ -184,7 +186,7 @@ class Progress:
     def __init__(self) -> None:
         self.tasks: dict[Key, Position] = {}
         self.loops: dict[Key, EpochLoop] = {}
-        self._open: Counter[Value | None] = Counter()  # scopes that are open, by their epoch
+        self._open: dict[Value, int] = {}  # scopes that are open, by their epoch
         self.loaded = Loaded([], [])
 
     def enter(self, entry: Entry) -> None:
@@ -192,23 +194,25 @@ class Progress:
         address = entry.start
         if not entry.seeds:
             return
-        entry.loops = [(loop, loop.value) for loop in self.loops.values() if loop.leads_to(address)]
-        for loop, _ in entry.loops:
-            loop.entered = True
-            loop.open += 1
+        if self.loops:
+            entry.loops = [(loop, loop.value) for loop in self.loops.values() if loop.leads_to(address)]
+            for loop, _ in entry.loops:
+                loop.entered = True
+                loop.open += 1
+        epoch = address.get("epoch")
         position = Position(address, entry.own)
-        position.nested = bool(self._open.get(address.get("epoch")))
+        position.nested = epoch in self._open
         known = self.tasks.get(position.key)
         if known is not None and known.open and known.address == address:
             position = known  # the same scope again, inside itself
-        elif "epoch" in address:
+        elif epoch is not None:
             self.tasks[position.key] = position
             if self.loaded.tasks:
                 position.resumed = self.loaded.take_task(position)
         position.open += 1
         entry.position = position
-        if "epoch" in address:
-            self._open[address["epoch"]] += 1
+        if epoch is not None:
+            self._open[epoch] = self._open.get(epoch, 0) + 1
 
     def leave(self, entry: Entry) -> None:
         """Take notice that a scope was closed."""
@@ -217,9 +221,9 @@ class Progress:
         entry.position.open -= 1
         epoch = entry.position.address.get("epoch")
         if epoch is not None:
-            self._open[epoch] -= 1
-            if not self._open[epoch]:
-                del self._open[epoch]
+            left = self._open.pop(epoch) - 1
+            if left:
+                self._open[epoch] = left
         for loop, value in entry.loops:
             if loop.open and loop.value == value:
                 loop.open -= 1
@@ -231,7 +235,8 @@ class Progress:
         position.scoped = False
         if "epoch" in address:
             self.tasks[position.key] = position
-            position.resumed = self.loaded.take_task(position)
+            if self.loaded.tasks:
+                position.resumed = self.loaded.take_task(position)
 
     def keep(self, position: Position) -> None:
         """Keep the position of a scope without an epoch, because it iterates over steps."""

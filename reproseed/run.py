@@ -343,18 +343,9 @@ def seeded(
     ...     first == random.random()
     True
     """
-    refuse_positional("seeded", args)
-    return make_seeded(
-        current_seeder,
-        "seeded()",
-        coordinates,
-        task=task,
-        epoch=epoch,
-        step=step,
-        master_seed=master_seed,
-        shared=shared,
-        restore=restore,
-    )
+    if args:
+        refuse_positional("seeded", args)
+    return make_seeded(current_seeder, "seeded()", coordinates, task, epoch, step, master_seed, shared, restore)
 
 
 @overload

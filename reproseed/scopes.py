@@ -115,17 +115,16 @@ class Seeded(Scoped):
     _base: Address | None = None
     _inherited: dict[str, Value] = MappingProxyType({})  # type: ignore[assignment]  # read only, never written
     _function: str | None = None
+    _default_task = False
 
     def __init__(
         self,
         lookup: Callable[[int | None], Seeder],
         coordinates: dict[str, Any],
-        *,
         master_seed: int | None = None,
         shared: bool = False,
         restore: bool | None = None,
         within: Entry | None = None,
-        default_task: bool = False,
     ) -> None:
         given: dict[str, Value] = {}
         args: dict[str, str] = {}
@@ -138,17 +137,20 @@ class Seeded(Scoped):
             raise CoordinateTypeError(f"shared={shared!r} must be True or False.")
         if restore is not None and type(restore) is not bool:
             raise CoordinateTypeError(f"restore={restore!r} must be True, False or None.")
-        self._given, self._args = given, args
+        self._take(given)
+        self._args = args
         self._master_seed = None if master_seed is None else check_master_seed(master_seed)
         self._shared, self._restore = shared, restore
         self._lookup = lookup
         if within is not None:
             self._base, self._inherited = within.address, within.own
-        self._default_task = default_task
         super().__init__()
 
+    def _take(self, given: dict[str, Value]) -> None:
+        self._given = given
+        self._own = {name: value for name, value in given.items() if name not in PARAMETERS}
+
     def _open(self) -> Scope:
-        self._used = True
         if self._args:
             read = ", ".join(f'{name}=rs.arg("{path}")' for name, path in self._args.items())
             raise CoordinateTypeError(f"{read} reads an argument of a decorated function; a `with` block has none.")
@@ -162,8 +164,10 @@ class Seeded(Scoped):
         if around is not None and around.seeder is seeder and base is None:
             master_seed = around.master_seed if master_seed is None else master_seed
             own = around.own
-        own = own | {name: value for name, value in self._given.items() if name not in PARAMETERS}
-        given = {**own, **self._given}
+        given = self._given
+        if self._own or own:
+            own = own | self._own
+            given = own | given
         address = sorted_address(given if base is None else {**base, **given})
         # A sample's draws belong to no rank, those of the scopes inside its transforms either.
         entry = Entry(seeder, master_seed, address, own, self._shared or "sample" in own)
@@ -187,7 +191,7 @@ class Seeded(Scoped):
         read = {name: arguments.read(path) for name, path in self._args.items()}
         scope = self._copy()
         scope._args = {}
-        scope._given = self._given | {name: check_value(name, value) for name, value in read.items()}
+        scope._take(self._given | {name: check_value(name, value) for name, value in read.items()})
         return scope
 
     def _copy(self) -> Seeded:
@@ -232,7 +236,6 @@ class Preserved(Scoped):
         super().__init__()
 
     def _open(self) -> Scope:
-        self._used = True
         with stack.lock():
             return Scope(self._enter())
 
@@ -310,9 +313,8 @@ def leave(entry: Entry) -> None:
     """Close an entry, and put back what it has to give back."""
     with stack.lock():
         seeder = entry.seeder
-        around = stack.innermost()
-        around = stack.enclosing(entry) if around is entry else around
         seeder.progress.leave(entry)
+        around = stack.beside(entry)
         was_open, target = stack.remove(entry)
         if target is not None:
             give_back(seeder, target, around)
@@ -322,11 +324,14 @@ def leave(entry: Entry) -> None:
 
 def give_back(seeder: Seeder, target: Snapshot, around: Entry | None) -> None:
     """Restore a snapshot; what it does not hold is seeded for the scope around."""
-    sources = seeder.sources()
+    late = [source for source in seeder.sources() if source.name not in target.states]
+    if not late:
+        put_back(target, (), None)
+        return
     try:
-        put_back(target, sources, seeder.streams_around(around))
+        put_back(target, late, seeder.streams_around(around))
     finally:
-        seeder.note_not_restorable(sources)  # after the restore, which a warning turned into an error may not stop
+        seeder.note_not_restorable(late)  # after the restore, which a warning turned into an error may not stop
 
 
 class Driven:
@@ -418,7 +423,6 @@ def make_seeded(
     lookup: Callable[[int | None], Seeder],
     what: str,
     coordinates: dict[str, Any],
-    *,
     task: Any = None,
     epoch: Any = None,
     step: Any = None,
@@ -435,7 +439,7 @@ def make_seeded(
         coordinates["epoch"] = epoch
     if step is not None:
         coordinates["step"] = step
-    return Seeded(lookup, coordinates, master_seed=master_seed, shared=shared, restore=restore)
+    return Seeded(lookup, coordinates, master_seed, shared, restore)
 
 
 def current() -> Scope:

@@ -101,8 +101,8 @@ class Scoped:
         self._handles.append((handle, id(sys._getframe(1))))
         return handle
 
-    def __exit__(self, *exc_info: object) -> None:
-        self._close(self._pop(id(sys._getframe(1))), failed=bool(exc_info) and exc_info[0] is not None)
+    def __exit__(self, kind: object = None, *rest: object) -> None:
+        self._close(self._pop(id(sys._getframe(1))), kind is not None)
 
     # A scope means its side effects, so torch.compile must break its graph here instead of tracing through.
     __enter__._torchdynamo_disable = True  # type: ignore[attr-defined]  # dynamo's mark on a function
@@ -115,10 +115,12 @@ class Scoped:
 
     def _pop(self, frame: int) -> Any:
         """Return the handle that this frame opened last, else the last one (entered through an ExitStack)."""
-        for index in range(len(self._handles) - 1, -1, -1):
-            if self._handles[index][1] == frame:
-                return self._handles.pop(index)[0]
-        return self._handles.pop()[0]
+        handles = self._handles
+        if handles[-1][1] != frame:
+            for index in range(len(handles) - 2, -1, -1):
+                if handles[index][1] == frame:
+                    return handles.pop(index)[0]
+        return handles.pop()[0]
 
     def __call__(self, function: F) -> F:
         """Decorate a callable: each call runs inside the scope."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, overload
 
 from reproseed import mersenne, stack
-from reproseed.address import Address, Value, check_names, check_value
+from reproseed.address import Address, Value, check_name, check_names, check_value, sorted_address
 from reproseed.derivation import check_derivation, check_master_seed
 from reproseed.errors import (
     CaptureError,
@@ -68,7 +68,8 @@ class Seeder:
         # Whether a checkpoint's seed may still take this one's place: not once a checkpoint has been loaded.
         self.gives_way = drawn
         self.place = place
-        self.coordinates: dict[str, Value] = dict({"rank": place.rank} if coordinates is None else coordinates)
+        own = {"rank": place.rank} if coordinates is None else coordinates
+        self.coordinates = {check_name(name): check_value(name, value) for name, value in own.items()}
         self.task_seeds = {check_value("task", t): check_master_seed(s) for t, s in (task_seeds or {}).items()}
         self.derivation = check_derivation(derivation)
         self.seeding = seeding
@@ -98,17 +99,22 @@ class Seeder:
         **coordinates: Any,
     ) -> None:
         """Put all generators at (task, epoch), for good; see `reproseed.reseed`."""
-        given = {"task": task, "epoch": epoch, **({} if step is None else {"step": step})}
-        check_names(coordinates, (*PARAMETERS, "shared"), "reseed()")
-        address = Address(**given, **coordinates)
-        own = {name: check_value(name, value) for name, value in coordinates.items()}
+        own: dict[str, Value] = {}
+        if coordinates:
+            check_names(coordinates, PARAMETERS, "reseed()")
+            own = {name: check_value(name, value) for name, value in coordinates.items()}
+        given = {"task": check_value("task", task), "epoch": check_value("epoch", epoch), **own}
+        if step is not None:
+            given["step"] = check_value("step", step)
+        address = sorted_address(given)
         with stack.lock():
             self._reseed(address, own, shared)
 
     def _reseed(self, address: Address, own: dict[str, Value], shared: bool) -> None:
         self.refuse_capture(address)
         stack.admit(address)
-        self.arrive_at(address, own)
+        if self.pending is not None:
+            self.arrive_at(address, own)
         entry = stack.innermost()
         sources = self.sources()
         # The libraries' own generators take any seed; only a user's or a device's can fail half-way.
@@ -272,13 +278,14 @@ class Seeder:
         if not (self.seeding or always):
             return []
         sources = self.registry.present()
-        self.registry.arm(self._device_came_up)
+        if self.registry.may_come_up:
+            self.registry.arm(self._device_came_up)
         return sources
 
     def streams_at(self, address: Address, shared: bool, master_seed: int | None) -> StreamOf:
         """Return the streams of an address, by source."""
         master = self.master_of(address, master_seed)
-        private = address if shared else self._private(address)
+        private = address if shared else address.joined(self.coordinates)
         derivation = self.derivation
 
         return lambda source: Stream(master, address if source.shared else private, source.label, derivation)
@@ -291,10 +298,12 @@ class Seeder:
 
     def seed(self, sources: Iterable[Source], address: Address, shared: bool, master_seed: int | None) -> None:
         """Put sources at the start of an address's streams."""
-        stream_of = self.streams_at(address, shared, master_seed)
+        # As `streams_at`, without a call for each source.
+        master, derivation = self.master_of(address, master_seed), self.derivation
+        private = address if shared else address.joined(self.coordinates)
         for source in sources:
-            source.seed(stream_of(source))
-        if self.master_of(address, master_seed) == self.master_seed:
+            source.seed(Stream(master, address if source.shared else private, source.label, derivation))
+        if self.gives_way and master == self.master_seed:
             self._note_derived(str(address))
 
     def seed_base(self) -> None:
@@ -313,13 +322,13 @@ class Seeder:
         if not isinstance(name, str) or not name:
             raise CoordinateTypeError(f"stream({name!r}): a name is wanted, a text that is not empty, such as 'split'.")
         check_value("name", name)
-        if self.master_of(address, master_seed) == self.master_seed:
+        if self.gives_way and self.master_of(address, master_seed) == self.master_seed:
             self._note_derived(repr(name))
-        private = address if shared else self._private(address)
+        private = address if shared else address.joined(self.coordinates)
         return Stream(self.master_of(address, master_seed), private, f"stream:{name}", self.derivation)
 
     def _note_derived(self, what: str) -> None:
-        if self.gives_way and len(self._derived) < 3:
+        if len(self._derived) < 3:
             self._derived.append(what)
 
     def seeds_at(self, entry: Entry) -> dict[str, int]:
@@ -372,10 +381,6 @@ class Seeder:
         self.task_seeds = dict(task_seeds)
         if stack.innermost() is None:
             self.seed_base()
-
-    def _private(self, address: Address) -> Address:
-        """Return an address with what tells this rank from the others."""
-        return address.extended(**self.coordinates)
 
     def master_of(self, address: Address, master_seed: int | None) -> int:
         """Return the master seed that an address derives from: the scope's own, the task's, or the run's."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -65,8 +64,8 @@ class Entry:
         self.seeds = seeds
         self.before: Snapshot | None = None
         self.target: Snapshot | None = None
-        self.counts: Counter[tuple[Address, int | None, bool]] = Counter()
-        self.loops: Any = None
+        self.counts: dict[tuple[Address, int | None, bool], int] = {}
+        self.loops: Sequence[tuple[Any, int]] = ()
         self.position: Any = None
         self.inherited = False
         self.parent: Entry | None = None
@@ -118,11 +117,11 @@ def entries() -> tuple[Entry, ...]:
     return tuple(_open)
 
 
-def enclosing(entry: Entry) -> Entry | None:
-    """Return the entry around an open one."""
-    with _lock:
-        index = len(_open) - 1 if _open[-1] is entry else _open.index(entry)
-        return _open[index - 1] if index else None
+def beside(entry: Entry) -> Entry | None:
+    """Return the innermost open entry, leaving this one out."""
+    if not _open or _open[-1] is not entry:
+        return innermost()
+    return _open[-2] if len(_open) > 1 else None
 
 
 def admit(address: Address) -> None:
@@ -235,8 +234,8 @@ def count(around: Entry, entry: Entry) -> bool:
     if len(counts) >= _COUNTED and streams not in counts:
         for rare in [known for known, times in counts.items() if times <= REPEATS]:
             del counts[rare]
-    counts[streams] += 1
-    return counts[streams] == REPEATS + 1
+    times = counts[streams] = counts.get(streams, 0) + 1
+    return times == REPEATS + 1
 
 
 def clear() -> list[Entry]:

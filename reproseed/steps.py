@@ -98,7 +98,8 @@ class _Loop(Iterator[tuple[int, T]]):
                 "together, steps(zip(a, b)), or one inside the other."
             )
         if live.running:
-            del self._entry.position.resumed[loops.live.index(live) + 1 :]
+            position = self._entry.position
+            position.resumed = position.resumed[: loops.live.index(live) + 1]
         loops.advance(live)
         try:
             item = self._fetch(live.done)

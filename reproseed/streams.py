@@ -90,13 +90,19 @@ class Stream:
     def seed_torch(self, generator: torch.Generator) -> None:
         """Put an existing ``torch.Generator`` at the stream's start, as `torch_generator` gives a new one."""
         if generator.device.type == "cpu":
-            raw = self.bytes(mersenne.KEY_BYTES + 8)
-            state = mersenne.full_torch_state(raw[: mersenne.KEY_BYTES], raw[mersenne.KEY_BYTES :])
-            if state is not None:
-                mersenne.set_torch_state(generator, state)
-                return
+            self.seed_torch_cpu(generator)
+        else:
+            generator.manual_seed(self.seed(64))
+
+    def seed_torch_cpu(self, generator: torch.Generator) -> None:
+        """Do the same with a generator that is known to be one of the CPU."""
+        raw = self.bytes(mersenne.KEY_BYTES + 8)
+        state = mersenne.full_torch_state(raw[: mersenne.KEY_BYTES], raw[mersenne.KEY_BYTES :])
+        if state is not None:
+            mersenne.set_torch_state(generator, state)
+        else:
             _warn_narrow()
-        generator.manual_seed(self.seed(64))
+            generator.manual_seed(self.seed(64))
 
     def numpy_generator(self) -> np.random.Generator:
         """Return a new ``numpy.random.Generator`` on Philox, keyed with 128 bits of the stream.

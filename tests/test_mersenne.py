@@ -24,6 +24,7 @@ import reproseed as rs
 from reproseed import mersenne
 from reproseed.address import Address
 from reproseed.mersenne import NumpyState, numpy_state, seed_numpy, set_numpy_state
+from reproseed.sources import objects
 from reproseed.sources.numpy import NumpySource, legacy_state, seed_random_state, set_legacy_state
 from reproseed.streams import Stream
 
@@ -188,6 +189,140 @@ def test_a_subclass_of_the_mersenne_twister_is_left_to_the_plain_calls():
     assert mersenne.is_mersenne(np.random.MT19937(0))
 
 
+# --- Python -----------------------------------------------------------------------------------------------------------
+
+PYTHON_DRAWS = {
+    "random": lambda r: r.random(),
+    "gauss": lambda r: r.gauss(0, 1),
+    "normal": lambda r: r.normalvariate(0, 1),
+    "bits": lambda r: r.getrandbits(7),
+    "long": lambda r: r.getrandbits(200),
+    "below": lambda r: r.randrange(10),
+    "shuffle": lambda r: r.sample(range(9), 9),
+    "to the end": lambda r: [r.getrandbits(32) for _ in range(624 - r.getstate()[1][-1] % 624)],
+    "over the end": lambda r: [r.getrandbits(32) for _ in range(625)],
+    "reseed": lambda r: r.seed(3),
+    "reseed text": lambda r: r.seed("a text"),
+}
+python_programs = st.lists(st.sampled_from(sorted(PYTHON_DRAWS)), max_size=12)
+
+
+def run_python(generator, program):
+    return [PYTHON_DRAWS[name](generator) for name in program]
+
+
+@given(st.integers(0, 2**64), python_programs, python_programs)
+def test_reading_pythons_state_equals_getstate_and_changes_nothing(seed, before, after):
+    generator, twin = random.Random(seed), random.Random(seed)
+    run_python(generator, before)
+    run_python(twin, before)
+    state = mersenne.python_state(generator)
+    version, words, gauss = generator.getstate()
+    assert (version, words, gauss) == twin.getstate()
+    assert state == (np.array([words[-1], *words[:-1]], "<u4").tobytes(), gauss)
+    assert run_python(generator, after) == run_python(twin, after)
+
+
+@given(st.integers(0, 2**64), python_programs, python_programs, python_programs)
+def test_a_state_of_python_that_is_put_back_draws_what_setstate_would(seed, before, between, after):
+    generator, twin = random.Random(seed), random.Random(seed)
+    run_python(generator, before)
+    run_python(twin, before)
+    saved, saved_plainly = mersenne.python_state(generator), twin.getstate()
+    run_python(generator, between)
+    run_python(twin, between)
+    mersenne.set_python_state(generator, saved)
+    twin.setstate(saved_plainly)
+    assert generator.getstate() == twin.getstate()
+    assert run_python(generator, after) == run_python(twin, after)
+
+
+@given(st.integers(-(2**300), 2**300), python_programs)
+def test_an_int_seeds_python_as_its_own_seed_does(number, before):
+    generator, twin = random.Random(1), random.Random()
+    run_python(generator, before)
+    mersenne.seed_python(generator, number)
+    twin.seed(number)
+    assert generator.getstate() == twin.getstate()
+
+
+class Counted(random.Random):
+    """A subclass with public calls of its own."""
+
+    calls = 0
+
+    def getstate(self):
+        self.calls += 1
+        return super().getstate()
+
+    def setstate(self, state):
+        self.calls += 1
+        super().setstate(state)
+
+    def seed(self, *args):
+        self.calls += 1
+        super().seed(*args)
+
+
+def test_a_subclass_of_pythons_generator_is_left_to_its_own_calls():
+    generator = Counted(3)
+    generator.gauss(0, 1)
+    expected, generator.calls = random.Random.getstate(generator), 0
+    state = mersenne.python_state(generator)
+    generator.random()
+    mersenne.set_python_state(generator, state)
+    assert random.Random.getstate(generator) == expected
+    mersenne.seed_python(generator, 5)
+    assert generator.calls == 3
+    assert generator.random() == random.Random(5).random()
+
+
+def test_an_unknown_layout_of_python_uses_the_plain_calls(monkeypatch):
+    generator = random.Random(5)
+    generator.gauss(0, 1)
+    fast = mersenne.python_state(generator)
+    monkeypatch.setattr(mersenne, "python_layout_matches", lambda: False)
+    monkeypatch.setattr(mersenne, "_RawPython", None)
+    assert mersenne.python_state(generator) == fast
+    expected = generator.getstate()
+    generator.random()
+    mersenne.set_python_state(generator, fast)
+    assert generator.getstate() == expected
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "value"),
+    [
+        (sys, "_is_gil_enabled", lambda: False),
+        (sys.implementation, "name", "another"),
+        (mersenne, "_RAW_BYTES", 2**20),
+        (mersenne, "_HEAD", object.__basicsize__ + 4),
+        (mersenne, "_HEAD", object.__basicsize__ - 4),
+    ],
+    ids=["threads without a lock", "another interpreter", "too small", "shifted up", "shifted down"],
+)
+def test_the_check_of_pythons_layout_refuses_what_it_does_not_know(monkeypatch, owner, name, value):
+    assert mersenne.python_layout_matches.__wrapped__()
+    monkeypatch.setattr(owner, name, value, raising=False)
+    assert not mersenne.python_layout_matches.__wrapped__()
+
+
+def test_the_registered_generator_and_its_subclass_save_the_same_and_load_each_other():
+    seeder = rs.init(master_seed=1)
+    plain_one, own = random.Random(7), Counted(7)
+    for one in (plain_one, own):
+        one.gauss(0, 1)
+    handlers = [objects.handler_of(one) for one in (plain_one, own)]
+    first, second = (h.to_plain(h.snapshot(one)) for h, one in zip(handlers, (plain_one, own), strict=True))
+    assert first == second
+    expected = own.getstate()
+    for one, handler in zip((plain_one, own), handlers, strict=True):
+        one.seed(0)
+        handler.restore(one, handler.from_plain(first, one))
+        assert one.getstate() == expected
+    assert seeder.master_seed == 1
+
+
 # --- what the fast copy must not do -----------------------------------------------------------------------------------
 
 
@@ -247,6 +382,7 @@ def test_a_lock_that_is_not_reentrant_is_not_held_and_only_bypassed_while_one_th
 THREADS = """
 import threading
 import numpy as np
+from reproseed.sources import objects
 from reproseed.sources.numpy import NumpySource
 from reproseed.streams import Stream
 from reproseed.address import Address

@@ -38,10 +38,10 @@ class NumpySource:
 
     def restore(self, state: LegacyState) -> None:
         """Put back a state, and the bit generator if the user has swapped it since."""
-        import numpy as np
-
         random_state = _global()
         if state.bit_generator is not random_state._bit_generator:
+            import numpy as np
+
             np.random.mtrand.set_bit_generator(state.bit_generator)
         set_legacy_state(random_state, state)
 

@@ -39,7 +39,7 @@ from reproseed.sources.numpy import (
 )
 from reproseed.sources.plain import decode, encode
 from reproseed.sources.protocol import Plain, field
-from reproseed.sources.python import random_from_plain, random_to_plain
+from reproseed.sources.python import python_from_plain, python_to_plain, random_from_plain, random_to_plain
 from reproseed.sources.torch_cpu import torch_from_plain
 from reproseed.streams import Stream
 
@@ -131,7 +131,7 @@ def handler_of(generator: Any) -> Handler:
         (torch.Generator, _TORCH),
         (np.random.Generator, _NUMPY),
         (np.random.RandomState, _LEGACY),
-        (random.Random, _PYTHON),
+        (random.Random, _PYTHON if type(generator) is random.Random else _PYTHON_SUBCLASS),
         (torch.utils.data.distributed.DistributedSampler, _SAMPLER),
     ):
         if isinstance(generator, kind):
@@ -234,6 +234,14 @@ _LEGACY = Handler(
     lambda plain, generator: legacy_from_plain(plain, generator._bit_generator),
 )
 _PYTHON = Handler(
+    lambda generator, stream: mersenne.seed_python(generator, stream.seed(256)),
+    mersenne.python_state,
+    mersenne.set_python_state,
+    python_to_plain,
+    lambda plain, _: python_from_plain(plain),
+)
+# A subclass may have a state of its own.
+_PYTHON_SUBCLASS = Handler(
     lambda generator, stream: generator.seed(stream.seed(256)),
     lambda generator: generator.getstate(),
     lambda generator, state: generator.setstate(state),

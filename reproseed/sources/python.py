@@ -6,7 +6,9 @@ import random
 import struct
 from typing import Any
 
+from reproseed import mersenne
 from reproseed.errors import StateError
+from reproseed.mersenne import PythonState
 from reproseed.sources.protocol import Plain, bits_float, field, float_bits
 from reproseed.streams import Stream
 
@@ -28,27 +30,45 @@ class PythonSource:
 
     def seed(self, stream: Stream) -> None:
         """Seed with 256 bits."""
-        random.seed(stream.seed(256))  # reproseed: ignore[RS101] - the one place that may
+        mersenne.seed_python(_global(), int.from_bytes(stream.bytes(32), "little"))
 
-    def snapshot(self) -> Any:
-        """Return what ``random.getstate`` gives."""
-        return random.getstate()
+    def snapshot(self) -> PythonState:
+        """Return words, position and cached normal."""
+        return mersenne.python_state(_global())
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: PythonState) -> None:
         """Put back a state."""
-        random.setstate(state)
+        mersenne.set_python_state(_global(), state)
 
-    def to_plain(self, state: Any) -> Plain:
-        """Return the words as bytes and the cached normal as bits."""
-        return random_to_plain(state)
+    def to_plain(self, state: PythonState) -> Plain:
+        """Return the words as bytes, the position behind them, and the cached normal as bits."""
+        return python_to_plain(state)
 
-    def from_plain(self, plain: Plain) -> Any:
-        """Return the tuple that ``random.setstate`` takes."""
-        return random_from_plain(plain)
+    def from_plain(self, plain: Plain) -> PythonState:
+        """Return the state again; raise if it is none of a Mersenne Twister."""
+        return python_from_plain(plain)
+
+
+def _global() -> random.Random:
+    # The one object behind the functions of the module, which has no public name of its own.
+    return random._inst
+
+
+def python_to_plain(state: PythonState) -> Plain:
+    """Write a state in the plain types that `random_to_plain` writes, too."""
+    plain: Plain = {"version": 3, "words": state.raw[4:] + state.raw[:4]}
+    return plain if state.gauss is None else plain | {"gauss": float_bits(state.gauss)}
+
+
+def python_from_plain(plain: Plain) -> PythonState:
+    """Read back what `python_to_plain` or `random_to_plain` wrote."""
+    _, _, gauss = random_from_plain(plain)
+    words: bytes = plain["words"]
+    return PythonState(words[-4:] + words[:-4], gauss)
 
 
 def random_to_plain(state: Any) -> Plain:
-    """Write a ``random.Random`` state in plain types."""
+    """Write what ``getstate`` of a ``random.Random`` gives in plain types."""
     version, words, gauss = state
     plain: Plain = {"version": version, "words": struct.pack(f"<{_WORDS}I", *words)}
     if gauss is not None:

@@ -50,8 +50,11 @@ class Registry:
         self._find()
         if self._unloaded:
             self._load_plugins()
-        sources = [*self._own, *(source for source in self._plugins if source.active())]
-        sources += [source for source in self._accelerators if source.active()]
+        sources = list(self._own)
+        if self._plugins:
+            sources += [source for source in self._plugins if source.active()]
+        if self._accelerators:
+            sources += [source for source in self._accelerators if source.active()]
         if self._objects:
             alive = [source for source in list(self._objects.values()) if source.active()]
             sources += [source for source in alive if source.restorable]
@@ -60,9 +63,7 @@ class Registry:
 
     def _find(self) -> None:
         """Look for the sources that come with the libraries, and again once torch has been given another backend."""
-        import torch
-
-        backend = torch._C._get_privateuse1_backend_name()
+        backend = _backend_name()()
         if backend == self._backend:
             return
         if not self._own:
@@ -75,7 +76,14 @@ class Registry:
     @property
     def has_registered(self) -> bool:
         """Whether a user's, a plug-in's or a device's source exists, whose seeding may fail."""
-        return bool(self._objects or self._plugins) or any(source.active() for source in self._accelerators)
+        if self._objects or self._plugins:
+            return True
+        return bool(self._accelerators) and any(source.active() for source in self._accelerators)
+
+    @property
+    def may_come_up(self) -> bool:
+        """Whether this build of torch knows a device type, which may be initialised later."""
+        return bool(self._accelerators)
 
     def capturing(self) -> str | None:
         """Return the device type of which a graph is being captured, if any."""
@@ -189,6 +197,13 @@ class Registry:
             self._plugins.append(source)
             del self._unloaded[name]
             _log.info("seeding %s through the entry point %s", name, point.value)
+
+
+@functools.cache
+def _backend_name() -> Callable[[], str]:
+    import torch
+
+    return torch._C._get_privateuse1_backend_name
 
 
 @functools.cache

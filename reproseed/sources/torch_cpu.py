@@ -28,23 +28,41 @@ class TorchCpuSource:
 
     def seed(self, stream: Stream) -> None:
         """Make 624 words of the stream the state, and 64 further bits the initial seed."""
-        stream.seed_torch(_default())
+        stream.seed_torch_cpu(_default())
 
-    def snapshot(self) -> bytes:
-        """Return the state as bytes."""
-        return mersenne.torch_state(_default())
+    def snapshot(self) -> TorchState:
+        """Return the state."""
+        return TorchState(_default().get_state())
 
-    def restore(self, state: bytes) -> None:
+    def restore(self, state: TorchState) -> None:
         """Put back a state."""
-        mersenne.set_torch_state(_default(), state)
+        _default().set_state(state.tensor)
 
-    def to_plain(self, state: bytes) -> Plain:
+    def to_plain(self, state: TorchState) -> Plain:
         """Return the state's bytes."""
-        return {"state": state}
+        return {"state": state.raw}
 
-    def from_plain(self, plain: Plain) -> bytes:
+    def from_plain(self, plain: Plain) -> TorchState:
         """Return the state again, its size checked against this version of torch."""
-        return torch_from_plain(plain, _default())
+        return TorchState(mersenne.torch_buffer(_default(), torch_from_plain(plain, _default())))
+
+
+class TorchState:
+    """A state in the tensor that ``get_state`` gave, which no one writes to; equal if its bytes are."""
+
+    __slots__ = ("tensor",)
+    __hash__ = None  # type: ignore[assignment]  # compares by value
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+
+    @property
+    def raw(self) -> bytes:
+        """The state's bytes."""
+        return mersenne.tensor_bytes(self.tensor)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TorchState) and self.raw == other.raw
 
 
 @functools.cache

@@ -58,6 +58,9 @@ def describe(generator: Any) -> dict[str, Any]:
 
 
 def _python(generator: random.Random) -> State | str:
+    if type(generator) is random.Random:
+        raw, normal = mersenne.python_state(generator)
+        return State(raw[4:], int.from_bytes(raw[:4], "little"), "" if normal is None else repr(normal))
     try:
         version, words, gauss = generator.getstate()
     except NotImplementedError:  # SystemRandom has no state
