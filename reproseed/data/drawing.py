@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from reproseed import stack
+from reproseed import mersenne, stack
 from reproseed.address import Address, Value
 from reproseed.data.header import Header
 from reproseed.data.workers import adopt, in_worker
 from reproseed.errors import CoordinateValueError, ScopeError
 from reproseed.snapshots import Snapshot, put_back
 from reproseed.sources.objects import ObjectSource
+from reproseed.sources.python import process_random
 from reproseed.stack import Entry
 
 if TYPE_CHECKING:
@@ -131,8 +131,8 @@ def _nothing(key: Value) -> None:
 
 
 def _python(fan: Callable[[Value, int], bytes]) -> Callable[[Value], None]:
-    seed = random.seed
-    return lambda key: seed(int.from_bytes(fan(key, 16), "little"))  # reproseed: ignore[RS101]
+    seed, generator = mersenne.seed_python, process_random()
+    return lambda key: seed(generator, int.from_bytes(fan(key, 16), "little"))
 
 
 def _numpy(fan: Callable[[Value, int], bytes]) -> Callable[[Value], None]:

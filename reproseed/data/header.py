@@ -8,6 +8,7 @@ plain lists of batches, and a batch writes it once.
 from __future__ import annotations
 
 import functools
+import pickle
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
@@ -78,8 +79,19 @@ class Header:
     def __repr__(self) -> str:
         return f"Header{self.address}"
 
+    @functools.cached_property
+    def _packed(self) -> bytes:
+        return pickle.dumps(self._key())
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _header, (self.run, self.master_seed, self.address)
+        # Each batch brings its header along: bytes are written at once, and looked up by a worker that knows them.
+        return _unpacked, (self._packed,)
+
+
+@functools.lru_cache(maxsize=64)
+def _unpacked(packed: bytes) -> Header:
+    known, master_seed, address = pickle.loads(packed)
+    return _header(known, master_seed, address)  # equal ones may have been written as other bytes
 
 
 @functools.lru_cache(maxsize=64)

@@ -30,15 +30,15 @@ class PythonSource:
 
     def seed(self, stream: Stream) -> None:
         """Seed with 256 bits."""
-        mersenne.seed_python(_global(), int.from_bytes(stream.bytes(32), "little"))
+        mersenne.seed_python(process_random(), int.from_bytes(stream.bytes(32), "little"))
 
     def snapshot(self) -> PythonState:
         """Return words, position and cached normal."""
-        return mersenne.python_state(_global())
+        return mersenne.python_state(process_random())
 
     def restore(self, state: PythonState) -> None:
         """Put back a state."""
-        mersenne.set_python_state(_global(), state)
+        mersenne.set_python_state(process_random(), state)
 
     def to_plain(self, state: PythonState) -> Plain:
         """Return the words as bytes, the position behind them, and the cached normal as bits."""
@@ -49,8 +49,8 @@ class PythonSource:
         return python_from_plain(plain)
 
 
-def _global() -> random.Random:
-    # The one object behind the functions of the module, which has no public name of its own.
+def process_random() -> random.Random:
+    """Return the one object behind the module's functions, which has no public name of its own."""
     return random._inst
 
 
