@@ -161,6 +161,51 @@ def test_trap_07_the_main_process_streams_are_bytewise_untouched(options, broken
     assert before.moved() == []
 
 
+class OnDevice(Noise):
+    """Draws from a device, as a transform that runs there does: not one of the generators that the dataset holds."""
+
+    device = None
+    broken = False
+
+    def __getitem__(self, index):
+        type(self).device.draw()
+        if self.broken and index == 5:
+            raise ValueError("broken sample")
+        return super().__getitem__(index)
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["whole", "raises"])
+def test_trap_07_the_devices_streams_are_bytewise_untouched_too(device, monkeypatch, broken):
+    rs.init(master_seed=7)
+    device.init()
+    monkeypatch.setattr(OnDevice, "device", device)
+    monkeypatch.setattr(OnDevice, "broken", broken)
+    dataset = OnDevice()
+    assert rs.sources.find_generators(dataset) == {}
+    with rs.seeded(task="train", epoch=0):
+        before, states = rs.snapshot(), device.states()
+        with pytest.raises(ValueError, match="broken sample") if broken else contextlib.nullcontext():
+            for _ in loader_over(dataset):
+                assert device.states() == states
+        assert device.states() == states
+    assert before.moved() == []
+
+
+@pytest.mark.parametrize("options", [{}, {"num_workers": 2}, PERSISTENT], ids=["0", "2", "2-persistent"])
+def test_trap_07_loading_in_workers_never_touches_a_device(device, options):
+    rs.init(master_seed=7)
+    device.init()
+    loader = loader_over(Noise(), **options)
+    with rs.seeded(task="train", epoch=0):
+        touched, states = device.touched, device.states()
+        assert touched > 0
+        for _ in loader:
+            pass
+        assert device.states() == states
+        if options:
+            assert device.touched == touched
+
+
 @pytest.mark.parametrize("options", [{}, {"num_workers": 2}, PERSISTENT], ids=["0", "2", "2-persistent"])
 def test_trap_08_an_evaluation_between_epochs_changes_nothing(options):
     expected = collect(loader_over(Noise()))
