@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from reproseed import stack
 from reproseed.address import Address, Value, check_names, check_value, sorted_address
+from reproseed.decorating import Arguments
 from reproseed.derivation import check_master_seed
 from reproseed.errors import (
     CoordinateTypeError,
@@ -19,7 +20,7 @@ from reproseed.errors import (
     UnexpectedDrawError,
     warn,
 )
-from reproseed.scoping import Arguments, Scoped
+from reproseed.scoping import Scoped
 from reproseed.snapshots import Snapshot, put_back
 from reproseed.stack import Entry
 from reproseed.steps import Steps

@@ -34,7 +34,7 @@ def test_the_check_above_can_fail(name):
 # Layers of the design, lowest first; a module imports from its own layer or from lower ones.
 LAYERS = (
     ("errors", "address", "derivation"),
-    ("mersenne", "streams", "scoping"),
+    ("mersenne", "streams", "driving", "decorating", "scoping"),
     ("sources", "snapshots"),
     ("stack", "progress", "steps", "scopes", "ranks", "state", "resume", "seeder"),
     ("run",),

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from reproseed.scoping import Decorated
+from reproseed.decorating import Decorated
 
 MAX_ITEMS = 1000
 """A container is walked up to this many items: beyond, it holds data, not transforms."""

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from reproseed import scopes
 from reproseed.address import Address
+from reproseed.driving import Activation
 from reproseed.errors import CoordinateTypeError, RepeatedAddressWarning, ScopeError, warn
-from reproseed.scoping import Activation, Scoped
+from reproseed.scoping import Scoped
 from reproseed.stack import Entry
 from reproseed.testing.patches import Patches
 from reproseed.testing.seeding import PACKAGE

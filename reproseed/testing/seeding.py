@@ -17,8 +17,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Literal
 
+from reproseed.driving import Activation
 from reproseed.errors import CoordinateTypeError, StraySeedingError, StraySeedingWarning, warn
-from reproseed.scoping import Activation, Scoped
+from reproseed.scoping import Scoped
 from reproseed.testing.looks import LOOK, OWNER
 from reproseed.testing.patches import Patches
 from reproseed.testing.strays import Stray, called_by, seen_by_state
