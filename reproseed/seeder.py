@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 from reproseed import mersenne, stack
 from reproseed.address import Address, Value, check_name, check_names, check_value, sorted_address
 from reproseed.derivation import check_derivation, check_master_seed
+from reproseed.entering import give_back
 from reproseed.errors import (
     CaptureError,
     CoordinateTypeError,
@@ -21,7 +22,7 @@ from reproseed.errors import (
 from reproseed.progress import Progress
 from reproseed.ranks import ALONE, Place
 from reproseed.resume import Resuming
-from reproseed.scopes import PARAMETERS, Preserved, Seeded, give_back, make_seeded
+from reproseed.scopes import PARAMETERS, Preserved, Seeded, make_seeded
 from reproseed.snapshots import Snapshot, StreamOf
 from reproseed.sources.accelerator import AcceleratorSource
 from reproseed.sources.protocol import Source

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from reproseed import stack
 from reproseed.address import Value, check_names, check_value, integer
 from reproseed.errors import CoordinateTypeError, ScopeError, StateMismatchError
-from reproseed.progress import EpochLoop, Live, Loops, key_of
+from reproseed.loops import Live, Loops
+from reproseed.progress import EpochLoop, key_of
 from reproseed.stack import Entry
 
 if TYPE_CHECKING:

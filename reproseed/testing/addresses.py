@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from reproseed import scopes
+from reproseed import entering
 from reproseed.address import Address
 from reproseed.driving import Activation
 from reproseed.errors import CoordinateTypeError, RepeatedAddressWarning, ScopeError, warn
@@ -35,13 +35,13 @@ class WatchAddresses(Scoped):
     def _open(self) -> Any:
         self._used = True
         patches = Patches()
-        enter = scopes.enter
+        enter = entering.enter
 
         def watching(entry: Entry, restores: bool) -> None:
             self._note(entry)
             enter(entry, restores)
 
-        patches.replace(scopes, "enter", watching)
+        patches.replace(entering, "enter", watching)
         return patches
 
     def _close(self, handle: Any, failed: bool = False) -> None:

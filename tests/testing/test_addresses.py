@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import reproseed as rs
-from reproseed import scopes
+from reproseed import entering
 from reproseed.errors import CoordinateTypeError, RepeatedAddressWarning, ScopeError
 
 
@@ -70,10 +70,10 @@ def test_another_rank_or_seed_is_another_address():
 
 
 def test_it_ends():
-    enter = scopes.enter
+    enter = entering.enter
     with rs.testing.watch_addresses("error"):
-        assert scopes.enter is not enter
-    assert scopes.enter is enter
+        assert entering.enter is not enter
+    assert entering.enter is enter
     _enter(task="train")
     _enter(task="train")
 
