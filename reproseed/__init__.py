@@ -10,6 +10,21 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from reproseed.calls import (
+    epochs,
+    get_master_seed,
+    load_state_dict,
+    preserved,
+    register_generator,
+    reseed,
+    seeded,
+    seeded_epoch,
+    snapshot,
+    state_dict,
+    steps,
+    stream,
+    unregister_generator,
+)
 from reproseed.determinism import deterministic
 from reproseed.errors import (
     CaptureError,
@@ -39,23 +54,7 @@ from reproseed.errors import (
     UnenteredScopeWarning,
     UnexpectedDrawError,
 )
-from reproseed.run import (
-    epochs,
-    get_master_seed,
-    init,
-    is_initialized,
-    load_state_dict,
-    preserved,
-    register_generator,
-    reseed,
-    seeded,
-    seeded_epoch,
-    snapshot,
-    state_dict,
-    steps,
-    stream,
-    unregister_generator,
-)
+from reproseed.run import init, is_initialized
 from reproseed.scopes import arg, current
 from reproseed.seeder import Seeder
 from reproseed.snapshots import Snapshot

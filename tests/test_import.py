@@ -37,7 +37,7 @@ LAYERS = (
     ("mersenne", "streams", "driving", "decorating", "scoping"),
     ("sources", "snapshots"),
     ("stack", "loops", "progress", "steps", "entering", "scopes", "ranks", "state", "resume", "seeder"),
-    ("run",),
+    ("run", "calls"),
     ("determinism", "data", "elastic", "trace", "verify", "lint", "testing", "doctor", "agreement"),
     ("integrations", "app", "cli"),
 )

@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import Any
 
 from reproseed import run, stack
+from reproseed.calls import snapshot
 from reproseed.snapshots import Snapshot
 
 _BY_IMPORTS = ("TORCHINDUCTOR_CACHE_DIR",)  # torch sets it when an optimizer's first step imports its compiler
@@ -28,7 +29,7 @@ def assert_draws_nothing() -> Iterator[None]:
     >>> with rs.testing.assert_draws_nothing():
     ...     x = 1 + 1
     """
-    before = run.snapshot()
+    before = snapshot()
     yield
     moved = before.moved()
     if moved:
@@ -50,7 +51,7 @@ def assert_leaves_no_trace() -> Iterator[None]:
     ...     with rs.seeded(master_seed=1, restore=True):
     ...         noise = torch.rand(3)
     """
-    generators, before = run.snapshot(), _settings()
+    generators, before = snapshot(), _settings()
     error: BaseException | None = None
     try:
         yield
@@ -111,7 +112,7 @@ def assert_resumes_exactly(train: Resumable, *, every: int = 1) -> None:
 @contextlib.contextmanager
 def _own_process() -> Iterator[None]:
     """Keep the caller's generators, run and scopes away from what runs inside."""
-    before: Snapshot = run.snapshot()
+    before: Snapshot = snapshot()
     current, entries = run._current, stack.clear()
     run._current = None
     try:
