@@ -14,7 +14,7 @@ PYTEST := OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo $(BIN)/python -m pytest -n 2
 test: $(VENV)/.installed
 	$(PYTEST) -m "not slow and not integration"
 
-# All of them take long on two cores; CI names the part that it runs.
+# Six to nine minutes on two cores; SLOW= names a part.
 SLOW := tests
 slow: $(VENV)/.installed
 	$(PYTEST) -m "slow and not integration" $(SLOW)
