@@ -50,7 +50,7 @@ class Steps(Generic[T]):
             )
         if name != "step":
             check_names([name], ("step",), "steps()")
-        if isinstance(iterable, int) and not isinstance(iterable, bool):
+        if _is_number(iterable):
             iterable = cast("Iterable[T]", range(integer("steps", iterable)))
         elif not hasattr(iterable, "__iter__") or isinstance(iterable, bool):
             raise CoordinateTypeError(
@@ -71,6 +71,13 @@ class Steps(Generic[T]):
     def __repr__(self) -> str:
         kind = type(self._iterable).__name__
         return f"<steps over {kind}: yields ({self._name}, item) inside {self._entry.start}>"
+
+
+def _is_number(iterable: Any) -> bool:
+    """Whether it is an int, a NumPy integer or a tensor of one, as ``range`` takes them."""
+    if isinstance(iterable, bool) or not hasattr(iterable, "__index__"):
+        return False
+    return not hasattr(iterable, "__iter__") or tuple(getattr(iterable, "shape", (1,))) == ()
 
 
 class _Loop(Iterator[tuple[int, T]]):

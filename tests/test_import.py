@@ -36,7 +36,7 @@ LAYERS = (
     ("errors", "address", "derivation"),
     ("mersenne", "streams", "driving", "decorating", "scoping"),
     ("sources", "snapshots"),
-    ("stack", "loops", "progress", "steps", "entering", "scopes", "ranks", "state", "resume", "seeder"),
+    ("stack", "loops", "generators", "progress", "steps", "entering", "scopes", "ranks", "state", "resume", "seeder"),
     ("run", "calls"),
     ("determinism", "data", "elastic", "trace", "verify", "lint", "testing", "doctor", "agreement"),
     ("integrations", "app", "cli"),

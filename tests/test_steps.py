@@ -105,6 +105,9 @@ def test_no_draw_depends_on_how_much_was_drawn_before(run):
     [
         (lambda: 3, [0, 1, 2]),
         (lambda: 0, []),
+        (lambda: np.int64(2), [0, 1]),
+        (lambda: torch.tensor(2), [0, 1]),
+        (lambda: torch.tensor([5, 6]), [5, 6]),
         (lambda: ["a", "b"], ["a", "b"]),
         (lambda: {"a": 1}, ["a"]),
         (lambda: (x for x in "ab"), ["a", "b"]),
@@ -112,7 +115,7 @@ def test_no_draw_depends_on_how_much_was_drawn_before(run):
         (lambda: range(4, 6), [4, 5]),
         (lambda: zip("ab", "cd", strict=True), [("a", "c"), ("b", "d")]),
     ],
-    ids=["int", "zero", "list", "dict", "generator", "iterator", "range", "zip"],
+    ids=["int", "zero", "numpy-int", "tensor-int", "tensor", "list", "dict", "generator", "iterator", "range", "zip"],
 )
 def test_anything_that_can_be_iterated_over_is_taken(run, make, items):
     with rs.seeded(task="t", epoch=0):
