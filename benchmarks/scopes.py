@@ -34,6 +34,7 @@ GOALS = {
     ("scope", "fork_rng + manual_seed (torch alone)"): 0.40,
     ("scope", "floor of a scope"): 1.4,
 }
+PEERS = {"fwr13y": "framework-reproducibility", "Lightning": "lightning"}
 
 
 def fwr13y() -> Callable[[], None]:
@@ -160,6 +161,12 @@ def main() -> int:
     missed = False
     for (ours, theirs), goal in GOALS.items():
         ratio = times[ours] / times[theirs]
+        peer = next((name for name in PEERS if name in theirs), "")
+        if peer and importlib.util.find_spec(peer.lower()) is None:
+            print(
+                f"  {ours} / {theirs:42} {ratio:6.3f}  goal {goal} with {PEERS[peer]} installed: these are its calls alone"
+            )
+            continue
         missed |= ratio > goal
         print(f"  {ours} / {theirs:42} {ratio:6.3f}  goal {goal}{'' if ratio <= goal else '  MISSED'}")
     print(f"  reseed / floor of a reseed {times['reseed'] / times['floor of a reseed']:.3f}")
