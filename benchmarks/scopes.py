@@ -163,9 +163,7 @@ def main() -> int:
         ratio = times[ours] / times[theirs]
         peer = next((name for name in PEERS if name in theirs), "")
         if peer and importlib.util.find_spec(peer.lower()) is None:
-            print(
-                f"  {ours} / {theirs:42} {ratio:6.3f}  goal {goal} with {PEERS[peer]} installed: these are its calls alone"
-            )
+            print(f"  {ours} / {theirs:42} {ratio:6.3f}  its calls alone; goal {goal} with {PEERS[peer]}")
             continue
         missed |= ratio > goal
         print(f"  {ours} / {theirs:42} {ratio:6.3f}  goal {goal}{'' if ratio <= goal else '  MISSED'}")
