@@ -18,6 +18,11 @@ def test_the_version_is_the_packages():
     assert result.output.strip() == reproseed.__version__
 
 
+def test_the_package_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "reproseed", "--version"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, reproseed.__version__, "")
+
+
 def test_without_a_command_it_prints_its_help():
     result = CliRunner().invoke(app, [])
     assert result.exit_code == 0

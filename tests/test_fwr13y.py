@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import launch
 import pytest
 import torch
 
@@ -72,8 +73,6 @@ def test_the_example_runs_as_printed(tmp_path):
 @pytest.mark.slow
 @pytest.mark.distributed
 def test_it_trains_and_resumes_on_two_ranks(tmp_path):
-    launch = _load(Path(__file__).parent / "distributed" / "launch.py", "reproseed_tests_launch")
-
     def losses(*arguments: str) -> list[str]:
         checkpoint = str(tmp_path / "run.pt")
         done = launch.torchrun(SCRIPT, 2, "--seed", "5", "--epochs", "2", "--checkpoint", checkpoint, *arguments)

@@ -22,7 +22,7 @@ _NAMES = {
     "end.params": "parameters at the end of the step of", "end.buffers": "buffers at the end of the step of",
 }  # fmt: skip
 # What is equal on all ranks of one run; their data and noise are meant to differ.
-_COMMON = frozenset({"params", "optimizer", "step.grads", "step.params", "end.params"})
+_COMMON = frozenset({"params", "optimizer", "hyper", "step.grads", "step.params", "end.params"})
 
 
 @dataclass(frozen=True)

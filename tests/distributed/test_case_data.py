@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
+from launch import on_ranks
 
 pytestmark = [pytest.mark.distributed, pytest.mark.slow]
 
-
-def _launch_module():
-    name = "reproseed_tests_launch"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("launch.py"))
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-on_ranks = _launch_module().on_ranks
 
 NOISE = """
 class Noise(torch.utils.data.Dataset):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
 
+import launch
 import pytest
 import torch.distributed.fsdp
 
@@ -14,18 +14,6 @@ pytestmark = [pytest.mark.distributed, pytest.mark.slow]
 HERE = Path(__file__)
 
 
-def _launch_module():
-    name = "reproseed_tests_launch"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, HERE.with_name("launch.py"))
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-launch = _launch_module()
 SHARDED = pytest.mark.skipif(
     not hasattr(torch.distributed.fsdp, "fully_shard"), reason="this torch has no public fully_shard"
 )

@@ -6,25 +6,12 @@ import importlib.util
 import json
 import sys
 import textwrap
-from pathlib import Path
 
+import launch
 import pytest
 
 pytestmark = [pytest.mark.distributed, pytest.mark.slow]
 
-
-def _launch_module():
-    name = "reproseed_tests_launch"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("launch.py"))
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-launch = _launch_module()
 
 # What each rank does once it has a group, and what it writes: no rank is told which one it is.
 WORK = """

@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+import launch
 import pytest
 
 HERE = Path(__file__)
@@ -22,7 +23,6 @@ def _load(name, path):
     return sys.modules[name]
 
 
-launch = _load("reproseed_tests_launch", HERE.with_name("launch.py"))
 scale = _load("reproseed_benchmarks_scale", HERE.parents[2] / "benchmarks" / "scale.py")
 
 
