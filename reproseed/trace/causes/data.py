@@ -123,13 +123,16 @@ def unlisted_content(e: Evidence) -> Cause | None:
 
 
 def unregistered_likely(e: Evidence) -> Cause | None:
-    """Indices and all known generators are equal, samples are not."""
-    if not (e.was_equal("indices") and e.was_equal("rng")):
+    """Indices, if the dataset has any, and all known generators are equal, samples are not."""
+    asked = e.latest("indices", e.first.name)
+    if (asked is not None and asked.differ) or not e.was_equal("rng"):
         return None
     known = ", ".join((e.latest("rng") or e.first).a["g"])  # type: ignore[index]  # latest has both sides
     held = [p.name for p in e.of_loaders("generator", differ=False) if _owner(p) == "dataset"]
-    told = [*_samples(e), f"the indices and the generators {known} are equal"]
-    told += [f"the dataset holds {', '.join(held)}, of which workers move copies"] if held else []
+    told = [*_samples(e), f"{'the indices and ' if asked else ''}the generators {known} are equal"]
+    if held:
+        workers = any((p.a or {}).get("num_workers") for p in e.of_loaders("loader", differ=False))
+        told.append(f"the dataset holds {', '.join(held)}{', of which workers move copies' if workers else ''}")
     return Cause("RNG_UNREGISTERED", "likely", tuple(told))
 
 

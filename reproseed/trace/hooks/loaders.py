@@ -150,18 +150,23 @@ def _fetched(recorder: Recorder, passes: _Passes, iterator: Any, batch: Any) -> 
 
 
 def _emit_indices(recorder: Recorder, label: str, number: int, indices: Any) -> None:
-    if indices is None:
-        return
     listed = list(indices) if isinstance(indices, (list, tuple)) else [indices]
+    if all(index is None for index in listed):  # an iterable dataset is asked for nothing in particular
+        return
     texts = [str(int(i)) if hasattr(i, "__index__") else value_digest(i)[:8] for i in listed]
     whole = structure_digest(texts)
     recorder.emit("indices", label, b=number, h=whole.digest, free=order_free(texts), d=texts[:_SHOWN])
 
 
+def _outermost(loader: Any) -> Any:
+    # Not by `or`, which asks for the length: that of an iterable dataset's sampler raises.
+    return loader.sampler if loader.batch_sampler is None else loader.batch_sampler
+
+
 def _sampler(loader: Any) -> dict[str, str]:
     """Return type and plain attributes of the samplers, outer ones first."""
     found: dict[str, str] = {}
-    one, path = loader.batch_sampler or loader.sampler, "sampler"
+    one, path = _outermost(loader), "sampler"
     for _ in range(4):
         if one is None:
             break
@@ -177,7 +182,7 @@ def _generators(loader: Any) -> list[tuple[str, str, Any]]:
     own = getattr(loader, "generator", None)
     if own is not None:
         found.setdefault(id(own), ("loader.generator", "loader", own))
-    for path, one in find_generators(loader.batch_sampler or loader.sampler).items():
+    for path, one in find_generators(_outermost(loader)).items():
         found.setdefault(id(one), (f"sampler.{path}", "loader", one))
     return list(found.values())
 
