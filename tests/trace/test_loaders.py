@@ -120,3 +120,21 @@ def test_without_workers_no_copies_are_spoken_of_and_nothing_is_certain(tmp_path
     assert cause.confidence == "likely"
     assert "workers" not in " ".join(cause.evidence)
     assert "indices" not in " ".join(cause.evidence)
+
+
+@pytest.mark.parametrize("level", ["rng", "state"])
+def test_a_loop_without_a_loader_and_without_scopes_is_recorded_at_every_level(tmp_path, level):
+    for extra, name in ((0, "a"), (1, "b")):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+        with record(tmp_path / f"{name}.jsonl.gz", level=level):
+            for step in range(3):
+                model(torch.randn(4, 2)).sum().backward()
+                torch.rand(extra if step == 1 else 0)
+                optimizer.step()
+                optimizer.zero_grad()
+    divergence = diff(tmp_path / "a.jsonl.gz", tmp_path / "b.jsonl.gz")
+    assert divergence.address == {"optimizer_step": 1}
+    assert divergence.what.startswith("generators")
+    assert divergence.causes[0].name == "RNG_EXTRA_DRAW"

@@ -38,9 +38,9 @@ def install(recorder: Recorder) -> Callable[[], None]:
 @recorded
 def _before(recorder: Recorder, optimizer: torch.optim.Optimizer) -> None:
     label = recorder.models.optimizer(optimizer)
+    recorder.emit_generators(f"before step of {label}")  # at every level: a loop may have no loader and no scope
     if not recorder.wanted("state"):
         return
-    recorder.emit_generators(f"before step of {label}")
     names = _names(recorder, optimizer)
     states = {names[id(p)]: structure_digest(s).digest for p, s in optimizer.state.items() if id(p) in names}
     states = dict(sorted(states.items()))
