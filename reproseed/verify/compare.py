@@ -8,7 +8,6 @@ large enough to matter.
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections.abc import Sequence
@@ -19,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from reproseed.verify.arms import FEWEST_FOR_STATISTICS, derive_seed
 from reproseed.verify.errors import UsageError
 from reproseed.verify.paired import choose_metric, failures, final_values, make_runner, run_each
-from reproseed.verify.privacy import Scrubber
 from reproseed.verify.report import environment, number
 from reproseed.verify.runs import Job, Progress, RunRecord
+from reproseed.verify.saved import Saved
 from reproseed.verify.statistics import mean_interval, probability_of_improvement
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ MEANINGFUL = 0.75
 
 
 @dataclass
-class CompareReport:
+class CompareReport(Saved):
     """The outcome of `compare_versions`.
 
     Attributes:
@@ -118,9 +117,9 @@ class CompareReport:
             ("runs that an unpaired comparison would need", runs, ""),
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data, without absolute paths."""
-        content = {
+    def content(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return {
             "format": FORMAT,
             "templates": list(self.templates),
             "metric": self.metric,
@@ -134,14 +133,7 @@ class CompareReport:
             "unpaired_runs": number(self.unpaired_runs),
             "notes": self.notes,
             "environment": environment(self.threads),
-            "pictures": self.pictures,
         }
-        scrubbed: dict[str, Any] = Scrubber(self.out).scrub(content)
-        return scrubbed
-
-    def to_json(self) -> str:
-        """Return the report as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
     def figures(self) -> dict[str, Figure]:
         """Return the picture as a matplotlib figure, by name."""
@@ -149,19 +141,14 @@ class CompareReport:
 
         return {"pairs": plot_compare(self)}
 
-    def save(self, out: Path | None = None) -> Path:
-        """Write `report.json`, `report.html` and the picture; return the page's path."""
-        from reproseed.verify.figures import save_png
+    def to_html(self) -> str:
+        """Return one self-contained HTML page, with its picture inside."""
         from reproseed.verify.study_page import compare_page
 
-        folder = Path(out or self.out)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.pictures = save_png(self.figures(), folder)
-        (folder / "report.json").write_text(self.to_json(), encoding="utf-8")
-        (folder / "report.html").write_text(compare_page(self), encoding="utf-8")
-        return folder / "report.html"
+        return compare_page(self)
 
-    def _repr_html_(self) -> str:
+    def fragment(self) -> str:
+        """Return what stands on the page, without the page."""
         from reproseed.verify.study_page import compare_fragment
 
         return compare_fragment(self)

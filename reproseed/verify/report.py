@@ -7,7 +7,6 @@ issues. Its shape is frozen in tests/golden/verify-1.json.
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import math
 import platform
 from collections.abc import Mapping, Sequence
@@ -19,8 +18,8 @@ from reproseed.verify.advice import Step
 from reproseed.verify.arms import Plan
 from reproseed.verify.differences import EARLY, LOGIC_ULP, ROUNDING_ULP, Comparison, Difference
 from reproseed.verify.findings import Control, Findings
-from reproseed.verify.privacy import Scrubber
 from reproseed.verify.runs import RunRecord
+from reproseed.verify.saved import Saved
 from reproseed.verify.states import FinalState
 from reproseed.verify.verdict import Verdict
 
@@ -32,7 +31,7 @@ PACKAGES = ("reproseed", "torch", "numpy", "scipy")
 
 
 @dataclass
-class VerifyReport:
+class VerifyReport(Saved):
     """The outcome of `verify`.
 
     Attributes:
@@ -75,9 +74,9 @@ class VerifyReport:
 
         return figures(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data, without absolute paths and user names."""
-        content = {
+    def content(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return {
             "format": FORMAT,
             "verdict": self.verdict.name,
             "exit_code": self.exit_code,
@@ -110,14 +109,7 @@ class VerifyReport:
             "tests": [_test(t) for t in self.verdict.tests],
             "rounded_metrics": list(self.findings.rounded),
             "trace": self.trace,
-            "pictures": dict(self.pictures),
         }  # fmt: skip
-        scrubbed: dict[str, Any] = Scrubber(self.out).scrub(content)
-        return scrubbed
-
-    def to_json(self) -> str:
-        """Return the report as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
     def to_html(self) -> str:
         """Return one self-contained HTML page, with its pictures inside."""
@@ -125,18 +117,8 @@ class VerifyReport:
 
         return page(self)
 
-    def save(self, out: Path | None = None) -> Path:
-        """Write `report.json`, `report.html` and the pictures (PNG); return the page's path."""
-        from reproseed.verify.figures import save_png
-
-        folder = Path(out or self.out)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.pictures = save_png(self.figures(), folder)
-        (folder / "report.json").write_text(self.to_json(), encoding="utf-8")
-        (folder / "report.html").write_text(self.to_html(), encoding="utf-8")
-        return folder / "report.html"
-
-    def _repr_html_(self) -> str:
+    def fragment(self) -> str:
+        """Return what stands on the page, without the page."""
         from reproseed.verify.page import fragment
 
         return fragment(self)

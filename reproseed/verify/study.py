@@ -8,7 +8,6 @@ in machine learning benchmarks".
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from reproseed.verify.arms import FEWEST_FOR_STATISTICS, derive_seed
 from reproseed.verify.errors import UsageError
 from reproseed.verify.paired import choose_metric, failures, final_values, make_runner, run_each
-from reproseed.verify.privacy import Scrubber
 from reproseed.verify.report import environment, number
 from reproseed.verify.runs import Job, Progress, RunRecord
+from reproseed.verify.saved import Saved
 from reproseed.verify.statistics import sd_interval
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ class Source:
 
 
 @dataclass
-class StudyReport:
+class StudyReport(Saved):
     """The outcome of `study_variance`.
 
     Attributes:
@@ -80,9 +79,9 @@ class StudyReport:
         whole = next(s.spread[0] for s in self.sources if s.name == EVERYTHING)
         return (source.spread[0] / whole) ** 2 if whole > 0 else math.nan
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data, without absolute paths."""
-        content = {
+    def content(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return {
             "format": FORMAT,
             "template": self.template,
             "metric": self.metric,
@@ -100,14 +99,7 @@ class StudyReport:
             ],
             "notes": self.notes,
             "environment": environment(self.threads),
-            "pictures": self.pictures,
         }
-        scrubbed: dict[str, Any] = Scrubber(self.out).scrub(content)
-        return scrubbed
-
-    def to_json(self) -> str:
-        """Return the report as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
     def figures(self) -> dict[str, Figure]:
         """Return the picture as a matplotlib figure, by name."""
@@ -115,19 +107,14 @@ class StudyReport:
 
         return {"spread": plot_study(self)}
 
-    def save(self, out: Path | None = None) -> Path:
-        """Write `report.json`, `report.html` and the picture; return the page's path."""
-        from reproseed.verify.figures import save_png
+    def to_html(self) -> str:
+        """Return one self-contained HTML page, with its picture inside."""
         from reproseed.verify.study_page import study_page
 
-        folder = Path(out or self.out)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.pictures = save_png(self.figures(), folder)
-        (folder / "report.json").write_text(self.to_json(), encoding="utf-8")
-        (folder / "report.html").write_text(study_page(self), encoding="utf-8")
-        return folder / "report.html"
+        return study_page(self)
 
-    def _repr_html_(self) -> str:
+    def fragment(self) -> str:
+        """Return what stands on the page, without the page."""
         from reproseed.verify.study_page import study_fragment
 
         return study_fragment(self)
