@@ -17,6 +17,8 @@ from reproseed.verify.runs import Progress, RunRecord
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reproseed.verify.saved import Saved
+
 USAGE = 2
 BROKEN = 3
 
@@ -43,11 +45,7 @@ def run_verify(
 
     def action(console: Console, progress: Progress) -> int:
         report = verify(command, out=out, progress=progress, **options)
-        page = report.save()
-        if json != "-":
-            print_report(report, console)
-            console.print(f"\nPage: {_near(page)}", highlight=False, soft_wrap=True)
-        _write_json(report.to_json(), json, console)
+        _deliver(report, lambda: print_report(report, console), json, console)
         return report.exit_code
 
     return _run(action, console, quiet=json == "-")
@@ -69,11 +67,7 @@ def run_study(
 
     def action(console: Console, progress: Progress) -> int:
         report = study_variance(command, out=out, progress=progress, **options)
-        page = report.save()
-        if json != "-":
-            print_study(report, console)
-            console.print(f"\nPage: {_near(page)}", highlight=False, soft_wrap=True)
-        _write_json(report.to_json(), json, console)
+        _deliver(report, lambda: print_study(report, console), json, console)
         return report.exit_code
 
     return _run(action, console, quiet=json == "-")
@@ -96,14 +90,19 @@ def run_compare(
 
     def action(console: Console, progress: Progress) -> int:
         report = compare_versions(first, second, out=out, progress=progress, **options)
-        page = report.save()
-        if json != "-":
-            print_compare(report, console)
-            console.print(f"\nPage: {_near(page)}", highlight=False, soft_wrap=True)
-        _write_json(report.to_json(), json, console)
+        _deliver(report, lambda: print_compare(report, console), json, console)
         return report.exit_code
 
     return _run(action, console, quiet=json == "-")
+
+
+def _deliver(report: Saved, show: Callable[[], None], json: str | None, console: Console) -> None:
+    """Write page, pictures and JSON, and print what the terminal gets."""
+    page = report.save()
+    if json != "-":
+        show()
+        console.print(f"\nPage: {_near(page)}", highlight=False, soft_wrap=True)
+    _write_json(report.to_json(), json, console)
 
 
 def _run(action: Callable[[Console, Progress], int], console: Console | None, *, quiet: bool) -> int:
