@@ -23,12 +23,12 @@ Derive = Callable[[int, Address, str, int], bytes]
 Fan = Callable[[int, Address, str, str], Callable[[Value, int], bytes]]
 
 
-def check_master_seed(value: object) -> int:
-    """Return a master seed as a plain ``int``, or raise naming the range."""
+def check_master_seed(value: object, name: str = "master_seed") -> int:
+    """Return a master seed as a plain ``int``, or raise naming the argument and the range."""
     if type(value) is not int:
-        value = as_int("master_seed", value, "an int in [0, 2**64) is wanted")
+        value = as_int(name, value, "an int in [0, 2**64) is wanted")
     if not 0 <= value < 2**64:
-        raise SeedRangeError(f"master_seed={value} is out of range; allowed are integers in [0, 2**64).")
+        raise SeedRangeError(f"{name}={value} is out of range; allowed are integers in [0, 2**64).")
     return value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reproseed import stack
-from reproseed.errors import RepeatedAddressWarning, warn
+from reproseed.errors import RepeatedAddressWarning, ResumeWarning, warn
 from reproseed.snapshots import Snapshot, put_back
 from reproseed.stack import Entry
 
@@ -49,17 +49,19 @@ def enter(entry: Entry, restores: bool) -> None:
         raise
 
 
-def leave(entry: Entry) -> None:
-    """Close an entry, and put back what it has to give back."""
+def leave(entry: Entry, failed: bool = False) -> None:
+    """Close an entry, and put back what it has to give back; ``failed`` if its body raised, which says all there is."""
     with stack.lock():
         seeder = entry.seeder
-        seeder.progress.leave(entry)
+        doubt = seeder.progress.leave(entry)
         around = stack.beside(entry)
         was_open, target = stack.remove(entry)
         if target is not None:
             give_back(seeder, target, around)
         elif was_open and around is None and entry.seeds:
             seeder.stand_at(entry.address, entry.shared, entry.master_seed)
+    if doubt and not failed:
+        warn(doubt, ResumeWarning)
 
 
 def give_back(seeder: Seeder, target: Snapshot, around: Entry | None) -> None:

@@ -36,7 +36,10 @@ class Generators:
         # Whether a checkpoint's seed may still take this one's place: not once a checkpoint has been loaded.
         self.gives_way = drawn
         self.coordinates = {check_name(name): check_value(name, value) for name, value in coordinates.items()}
-        self.task_seeds = {check_value("task", t): check_master_seed(s) for t, s in (task_seeds or {}).items()}
+        self.task_seeds = {
+            check_value("task", task): check_master_seed(seed, f"task_seeds[{task!r}]")
+            for task, seed in (task_seeds or {}).items()
+        }
         self.derivation = check_derivation(derivation)
         self.seeding = seeding
         self.registry = Registry(distinct_devices)

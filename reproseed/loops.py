@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -70,6 +71,15 @@ class Loops:
             around = self.live[-1].outer
             self.end(self.live[-1])
         return around
+
+    def left(self) -> list[Live]:
+        """Return the innermost loops that were left in the middle, if the code that left them is past all of them.
+
+        While an exception is handled, the save may be that of a handler which ends the run: there nothing is in doubt.
+        """
+        if not self.live or self.live[-1].owner() is not None or sys.exc_info()[0] is not None:
+            return []
+        return [loop for loop in self.live[-1:] if not any(one.owner() is not None for one in self.live)]
 
     def ran(self, name: str) -> bool:
         """Whether a loop of this name has ended at the present depth."""

@@ -68,14 +68,31 @@ class EpochLoop:
     def __init__(self, name: str, coordinates: dict[str, Value]) -> None:
         self.name = name
         self.coordinates = coordinates
-        self.value = 0
+        self.value = self.start = 0
         self.running = False
         self.entered = False
         self.open = 0
+        self.by_steps = False  # its first scope named the step itself: nothing says which scope is the last
+        self.unnamed: Address | None = None  # a scope that was entered and does not name the epoch
+        self.ever_entered = False
+        self.again = False  # an earlier loop of this run had the same name and coordinates
 
     def stand_before(self, value: int, running: bool = True) -> None:
         """Stand at the beginning of an epoch: no scope of it has been entered."""
         self.value, self.running, self.entered, self.open = value, running, False, 0
+        self.by_steps, self.unnamed = False, None
+
+    def enter(self, address: Address) -> bool:
+        """Take notice of a scope; return whether it belongs to the epoch."""
+        if not self.leads_to(address):
+            if self.running and self.name not in address:
+                self.unnamed = address
+            return False
+        if not self.entered:
+            self.by_steps = "step" in address
+        self.entered = self.ever_entered = True
+        self.open += 1
+        return True
 
     def holds(self, address: Address) -> bool:
         """Whether an address lies in the epoch that this loop is in."""
@@ -103,10 +120,7 @@ class Progress:
         if not entry.seeds:
             return
         if self.loops:
-            entry.loops = [(loop, loop.value) for loop in self.loops.values() if loop.leads_to(address)]
-            for loop, _ in entry.loops:
-                loop.entered = True
-                loop.open += 1
+            entry.loops = [(loop, loop.value) for loop in self.loops.values() if loop.enter(address)]
         epoch = address.get("epoch")
         position = Position(address, entry.own)
         position.nested = epoch in self._open
@@ -122,12 +136,13 @@ class Progress:
         if epoch is not None:
             self._open[epoch] = self._open.get(epoch, 0) + 1
 
-    def leave(self, entry: Entry) -> None:
-        """Take notice that a scope was closed."""
+    def leave(self, entry: Entry) -> str:
+        """Take notice that a scope was closed; return what the user is to be warned of, if anything."""
         if entry.position is None:
-            return
-        entry.position.open -= 1
-        epoch = entry.position.address.get("epoch")
+            return ""
+        position = entry.position
+        position.open -= 1
+        epoch = position.address.get("epoch")
         if epoch is not None:
             left = self._open.pop(epoch) - 1
             if left:
@@ -136,6 +151,13 @@ class Progress:
             if loop.open and loop.value == value:
                 loop.open -= 1
         entry.position = None
+        done = next(iter(position.resumed[0].values()), 0) if position.resumed else 0
+        if done <= 0 or position.open or position.loops.used:  # a loop that has ended is counted as ~n
+            return ""
+        return (
+            f"The loaded position is step {done} of {position.address}, but no rs.steps(...) ran in that scope: it was "
+            "done again from its start."
+        )
 
     def reseed(self, address: Address, own: dict[str, Value]) -> None:
         """Take notice of a `reseed`, which opens no scope."""
@@ -159,7 +181,8 @@ class Progress:
         """
         retrained = [loop for loop in self.loops.values() if loop.open and self._would_repeat(loop)]
         ends = [
-            loop.entered and resume == "next" and (not loop.open or loop in retrained) for loop in self.loops.values()
+            loop.entered and resume == "next" and not loop.by_steps and (not loop.open or loop in retrained)
+            for loop in self.loops.values()
         ]
         return {
             "tasks": [self._task(one, resume) for one in self.tasks.values() if self._counts(one, bool(retrained))],
@@ -186,26 +209,47 @@ class Progress:
 
         A pass over one that has ended is done, and the next is another.
         """
-        if position.inside():
+        if position.inside() or (not position.open and "step" in position.address):
             return False
         return "epoch" in position.address or (position.open > 0 and not epoch_ends)
 
-    def unknown_steps(self) -> list[Address]:
-        """Return the addresses of open epochs whose steps are not known."""
-        return [
-            position.address
-            for position in self.tasks.values()
-            if position.open and "epoch" in position.address and not position.loops.used
-        ]
-
-    def unended(self) -> list[Address]:
-        """Return the addresses of epochs of a running loop that `reseed` began: nothing says when they end."""
-        return [
-            position.address
-            for position in self.tasks.values()
-            if not position.scoped
-            and any(loop.running and loop.holds(position.address) for loop in self.loops.values())
-        ]
+    def doubts(self) -> list[str]:
+        """Return what a checkpoint that is written now cannot know, in sentences."""
+        found = []
+        for one in self.tasks.values():
+            if one.open and "epoch" in one.address and not one.loops.used:
+                at_start = _AT_START.format(one.address["epoch"])
+                found.append(f"The step inside {one.address} is unknown: {at_start} {_STEPS}")
+            found += [
+                f"The loop over steps in {one.address} was left in step {loop.done}, and this checkpoint resumes at "
+                f"step {loop.done + loop.running}. Where the rest is not wanted, save after the scope has closed."
+                for loop in (one.loops.left() if one.open else ())
+            ]
+        for loop in self.loops.values():
+            if not loop.running:
+                continue
+            ways = [one.address for one in self.tasks.values() if not one.scoped and loop.holds(one.address)]
+            at_start = _AT_START.format(loop.value)
+            found += [
+                f"reseed() does not say when {way} ends: {at_start} Use `with rs.seeded(...)` inside rs.epochs()."
+                for way in ways
+            ]
+            if loop.entered and loop.by_steps:
+                found.append(
+                    f"The scopes of {loop.name} {loop.value} name their steps themselves, and nothing says which is "
+                    f"the last: {at_start} {_STEPS}"
+                )
+            if not loop.ever_entered and not ways and (loop.unnamed is not None or loop.value > loop.start):
+                found.append(
+                    f"No scope has named {loop.name} {loop.value}, so that it is not known to be done: {at_start} "
+                    f"Write rs.seeded(task=..., {loop.name}=...) inside rs.epochs()."
+                )
+            if loop.again:
+                found.append(
+                    f"A second loop over {loop.name} runs in this run, and a checkpoint knows one of a name: an "
+                    'earlier one begins anew on resume. Tell them apart: rs.epochs(n, stage="finetune").'
+                )
+        return found
 
     def _task(self, position: Position, resume: str) -> dict[str, Any]:
         again = resume == "same"
@@ -228,6 +272,7 @@ class Loaded:
         self.tasks: dict[Key, dict[str, Any]] = {}
         self.loops: dict[Key, tuple[int, bool]] = {}
         self.positions = len(tasks) + len(loops)
+        self.outermost: Address | None = None  # the scope that was open at the save, and no other around it
         try:
             for task in tasks:
                 address = Address(**task["address"])
@@ -253,6 +298,12 @@ class Loaded:
     def has_task(self, address: Address, own: Mapping[str, Value]) -> bool:
         """Whether the checkpoint holds this task, and it was not taken yet."""
         return task_key(address, own) in self.tasks
+
+    def unused(self, name: str, value: int) -> Address | None:
+        """Return the address that the checkpoint stood inside of in an epoch, if no scope has taken it up."""
+        left = [one["address"] for one in self.tasks.values() if one["open"]]
+        taken = self.outermost is None or self.outermost not in left or self.outermost.get(name) != value
+        return None if taken else self.outermost
 
     def take_loop(self, name: str, coordinates: dict[str, Value]) -> int:
         """Return the epoch at which a loop begins; 0 unless the checkpoint holds this loop."""
@@ -282,6 +333,10 @@ class Loaded:
                 ResumeWarning,
             )
         return []
+
+
+_AT_START = "this checkpoint resumes at the start of epoch {}."
+_STEPS = "Iterate with rs.steps(loader)."
 
 
 def _earlier(now: Value | None, before: Value | None) -> bool:

@@ -8,6 +8,7 @@ checkpoint was saved, so that set-up code draws on the base stream as it did in 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,8 @@ class Resuming:
         self.strict = strict
         self.parts = unseal(state)
         self.loaded = Loaded(self.parts["position"].get("tasks", ()), self.parts["position"].get("epochs", ()))
+        if self.parts["scopes"]:
+            self.loaded.outermost = Address(**self.parts["scopes"][0]["start"])
         self.task_seeds = task_seeds_of(self.parts["task_seeds"])
         self.same_rank = (
             self.parts["rank"] == seeder.place.rank
@@ -90,13 +93,21 @@ class Resuming:
         same = depth < len(scopes) and Address(**scopes[depth]["start"]) == address
         begins = not self.loaded.positions and "epoch" in address
         if same or (not self.arrived and (begins or self.loaded.has_task(address, own))):
-            self._arrive(last=not scopes or (same and depth + 1 == len(scopes)))
+            # The loop over epochs that the checkpoint stood in may be inside of this scope, and yet to come.
+            innermost = same and depth + 1 == len(scopes) and not self.loaded.loops
+            self._arrive(last=not scopes or innermost)
 
     def arrive_in_loop(self, name: str, coordinates: Mapping[str, Value]) -> None:
         """Put the generators' states back if the checkpoint was saved in this loop over epochs."""
         found = self.loaded.loop(name, coordinates)
-        if not self.arrived and (found is not None or not self.loaded.positions):
-            self._arrive(last=found is None or not found[1])
+        if found is None:
+            if not self.arrived and not self.loaded.positions:
+                self._arrive(last=True)
+            return
+        depth = len(stack.entries())
+        inside = 0 < depth == len(self.parts["scopes"])
+        if not self.arrived or inside:
+            self._arrive(last=inside or not found[1])
 
     def _arrive(self, last: bool) -> None:
         states = self._states()
@@ -141,9 +152,11 @@ class Resuming:
             )
             return False
         if not seeder.gives_way:
+            given = os.environ.get("REPROSEED_MASTER_SEED")
+            out = f"unset REPROSEED_MASTER_SEED={given}" if given else "leave the seed out"
             self._differ(
-                f"Checkpoint has master seed {saved}, this run {seeder.master_seed}: leave the seed out, pass "
-                f"{saved}, or start a new run."
+                f"Checkpoint has master seed {saved}, this run {seeder.master_seed}: {out}, pass {saved}, or start a "
+                "new run."
             )
             return False
         if seeder.derived:

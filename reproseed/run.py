@@ -122,9 +122,13 @@ def init(
         derivation=derivation,
         seeding=seeding == "on",
     )
+    watch = os.environ.get("REPROSEED_WATCH")
+    if watch not in (None, "", "warn", "error"):
+        raise CoordinateTypeError(f"REPROSEED_WATCH={watch!r}: allowed are 'warn' and 'error'.")
     with _flags_of_run(deterministic):
         _begin(seeder, resume)
-    _watch_from_environment()
+    if watch:
+        _watch(watch)
     return seeder
 
 
@@ -143,11 +147,8 @@ def _flags_of_run(
     return determinism.for_whole_run(scope)
 
 
-def _watch_from_environment() -> None:
-    """Watch for stray seeding from now on if ``REPROSEED_WATCH`` asks for it."""
-    mode = os.environ.get("REPROSEED_WATCH")
-    if not mode:
-        return
+def _watch(mode: str) -> None:
+    """Watch for stray seeding from now on, as ``REPROSEED_WATCH`` asks."""
     from reproseed.testing import watch_whole_run
 
     if watch_whole_run(mode):
@@ -237,6 +238,11 @@ def _no_run() -> str:
         return (
             f"DataLoader worker {worker.id} has no run: wrap the dataset in rs.data.SampleSeeded, or pass "
             "worker_init_fn=rs.data.seed_worker."
+        )
+    if _parents is not None:
+        return (
+            "No run: a forked child has none, since with its parent's it would repeat its parent's streams. Pass "
+            "rs.data.seed_child to it, and call seed_child(number) in it."
         )
     return "No run: call rs.init(master_seed=...) first, or give this scope master_seed=... ."
 

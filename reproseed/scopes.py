@@ -179,7 +179,7 @@ class Seeded(Scoped):
         return entry
 
     def _close(self, handle: Scope, failed: bool = False) -> None:
-        entering.leave(handle._entry)
+        entering.leave(handle._entry, failed)
 
     def _activate(self, handle: Scope | None = None) -> entering.Driven:
         return entering.Driven(self, handle)
@@ -260,7 +260,7 @@ class Preserved(Scoped):
         try:
             moved = handle.before.moved() if self._check and not failed else []
         finally:
-            entering.leave(handle._entry)
+            entering.leave(handle._entry, failed)
         self._report(moved)
 
     def _report(self, moved: list[str]) -> None:

@@ -157,23 +157,13 @@ class Seeder(Generators):
         """Return the checkpoint of this rank; see `reproseed.state_dict`."""
         if resume not in ("next", "same"):
             raise CoordinateTypeError(f"state_dict(resume={resume!r}): allowed are 'next' and 'same'.")
-        for address in self.progress.unknown_steps():
-            warn(
-                f"The step inside {address} is unknown: this checkpoint resumes at the start of epoch "
-                f"{address['epoch']}. Iterate with rs.steps(loader).",
-                ResumeWarning,
-            )
+        for doubt in self.progress.doubts():
+            warn(doubt, ResumeWarning)
         if self.pending is not None and not self.pending.arrived:
             warn(
                 "The run was begun with resume=, and the loop over epochs or the scope in which that checkpoint was "
                 "saved has not been entered since: its generators' states are not in place. Without scopes, call "
                 "load_state_dict(state) after the set-up code.",
-                ResumeWarning,
-            )
-        for address in self.progress.unended():
-            warn(
-                f"reseed() does not say when {address} ends: this checkpoint resumes at the start of epoch "
-                f"{address['epoch']}. Use `with rs.seeded(...)` inside rs.epochs().",
                 ResumeWarning,
             )
         position = self.progress.plain(resume)

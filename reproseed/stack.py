@@ -43,8 +43,8 @@ class Entry:
     """
 
     __slots__ = (
-        "address", "before", "counts", "inherited", "loops", "master_seed", "own", "parent", "position", "seeder",
-        "seeds", "shared", "start", "target", "task", "thread",
+        "__weakref__", "address", "before", "counts", "inherited", "loops", "master_seed", "own", "parent", "position",
+        "seeder", "seeds", "shared", "start", "target", "task", "thread",
     )  # fmt: skip
 
     def __init__(

@@ -61,7 +61,7 @@ def unseal(state: object) -> dict[str, Any]:
     if missing:
         raise StateError(
             f"the checkpoint lacks {', '.join(map(repr, missing))}: it was cut, or is no state_dict() of reproseed "
-            f"(its keys: {', '.join(map(str, list(state)[:8])) or 'none'})."
+            f"(its keys: {', '.join(map(str, list(state)[:8])) or 'none'}). {_hint(state)}"
         )
     version = state["format"]
     if version != FORMAT:
@@ -85,6 +85,12 @@ def unseal(state: object) -> dict[str, Any]:
     return parts
 
 
+def _hint(state: Mapping[Any, Any]) -> str:
+    """Return where in a larger checkpoint ours may be."""
+    inside = [name for name, part in state.items() if isinstance(part, Mapping) and "checksums" in part]
+    return f"Pass its part [{inside[0]!r}]." if inside else "Pass what state_dict() gave."
+
+
 def to_json(state: Mapping[str, Any]) -> str:
     """Return a checkpoint as JSON text, its tensors in base64."""
     return json.dumps(_jsonable(_to_bytes(state, "state")), sort_keys=True)
@@ -99,7 +105,10 @@ def from_json(text: str) -> dict[str, Any]:
     try:
         state = json.loads(text)
     except json.JSONDecodeError as error:
-        raise StateError(f"the checkpoint's text is no JSON: {error}") from None
+        raise StateError(
+            f"the checkpoint's text is no JSON: {error}. It begins with {text[:40]!r}; a file is to be read first, "
+            'as torch.load("run.pt")["rng"] does.'
+        ) from None
     if not isinstance(state, dict):
         raise StateError(f"the checkpoint's JSON is a {type(state).__name__}, not an object.")
     try:

@@ -7,6 +7,7 @@ Making the iterator happens at (..., phase="iter"), fetching item i at (..., ste
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import sys
 import time
@@ -15,7 +16,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from reproseed import stack
 from reproseed.address import Value, check_names, check_value, integer
-from reproseed.errors import CoordinateTypeError, ScopeError, StateMismatchError
+from reproseed.errors import (
+    CoordinateTypeError,
+    RepeatedAddressWarning,
+    ResumeWarning,
+    ScopeError,
+    StateMismatchError,
+    warn,
+)
 from reproseed.loops import Live, Loops
 from reproseed.progress import EpochLoop, key_of
 from reproseed.stack import Entry
@@ -71,6 +79,16 @@ class Steps(Generic[T]):
     def __repr__(self) -> str:
         kind = type(self._iterable).__name__
         return f"<steps over {kind}: yields ({self._name}, item) inside {self._entry.start}>"
+
+
+def _batch_size(iterable: Any) -> int | None:
+    """Return the batch size of a plain loader, where it has one."""
+    size = getattr(iterable, "batch_size", None)
+    return size if type(size) is int else None
+
+
+def _layout(iterable: Any) -> dict[str, int | None]:
+    return {"batch_size": _batch_size(iterable)}
 
 
 def _is_number(iterable: Any) -> bool:
@@ -153,6 +171,8 @@ class _Loop(Iterator[tuple[int, T]]):
                 loops.layouts[name] = self._iterable.layout
         elif hasattr(self._iterable, "state_dict"):
             loops.states[name] = self._iterable.state_dict
+        elif _batch_size(self._iterable) is not None:
+            loops.layouts[name] = functools.partial(_layout, self._iterable)
         return self._live
 
     def _open(self, state: Any, start: int, layout: Any) -> None:
@@ -160,6 +180,8 @@ class _Loop(Iterator[tuple[int, T]]):
         iterable: Any = self._iterable
         self._at(phase="iter" + self._phase)
         if isinstance(iterable, range):
+            if start > len(iterable):
+                raise self._too_short(start, len(iterable))
             self._inner = cast("Iterator[T]", iter(iterable[start:]))
         elif hasattr(iterable, "start_at"):
             iterable.start_at(start, layout if state is None else state)
@@ -168,8 +190,18 @@ class _Loop(Iterator[tuple[int, T]]):
             iterable.load_state_dict(state)
             self._inner = iter(iterable)
         else:
+            self._check_layout(state)
             self._inner = iter(iterable)
             self._replay(start)
+
+    def _check_layout(self, saved: Any) -> None:
+        size = _batch_size(self._iterable)
+        before = saved.get("batch_size") if isinstance(saved, dict) else None
+        if size is not None and before is not None and before != size:
+            raise StateMismatchError(
+                f"the checkpoint counts the steps of {self._outer} in batches of batch_size {before}, this loader has "
+                f"{size}: resume with {before}, or start the epoch anew."
+            )
 
     def _replay(self, start: int) -> None:
         """Fetch and discard, each item at its own address, so that all that the fetching moves stands as it stood."""
@@ -181,12 +213,14 @@ class _Loop(Iterator[tuple[int, T]]):
                 try:
                     self._fetch(step)
                 except StopIteration:
-                    raise StateMismatchError(
-                        f"the checkpoint stands at {self._name} {start} of {self._outer}, but this iterable ended "
-                        f"after "
-                        f"{step}: resume with the same data and batch size, or start the epoch anew."
-                    ) from None
+                    raise self._too_short(start, step) from None
                 advance()
+
+    def _too_short(self, start: int, length: int) -> StateMismatchError:
+        return StateMismatchError(
+            f"the checkpoint stands at {self._name} {start} of {self._outer}, but this iterable ended after {length}: "
+            "resume with the same data and batch size, or start the epoch anew."
+        )
 
     def _fetch(self, step: int) -> T:
         if step == self._end:
@@ -247,14 +281,35 @@ class Epochs:
         loop, progress = self._loop, self._seeder.progress
         self._seeder.arrive_in_loop(loop.name, loop.coordinates)
         start = progress.loaded.take_loop(loop.name, loop.coordinates)
-        progress.loops[key_of({**loop.coordinates, "": loop.name})] = loop
+        key = key_of({**loop.coordinates, "": loop.name})
+        earlier = progress.loops.get(key)
+        loop.again = earlier is not None and earlier.ever_entered
+        progress.loops[key] = loop
+        loop.start = start
         if start:
             _log.info("the loop over %s begins at %d, where the checkpoint stopped", loop.name, start)
         loop.stand_before(start)
         for value in range(start, self._n):
             loop.stand_before(value)
             yield value
+            if loop.unnamed is not None and not loop.ever_entered and value == start < self._n - 1:
+                warn(
+                    f"{loop.unnamed} does not name the {loop.name}: it draws the same numbers in all. Write "
+                    f"rs.seeded(..., {loop.name}=...).",
+                    RepeatedAddressWarning,
+                )
+            if value == start:
+                self._warn_of_unused(value)
         loop.stand_before(max(start, self._n), running=False)
+
+    def _warn_of_unused(self, value: int) -> None:
+        address = self._seeder.progress.loaded.unused(self._loop.name, value)
+        if address is not None:
+            warn(
+                f"The checkpoint stood inside {address}, which was not entered in {self._loop.name} {value}: what was "
+                "left of it was not done. Was the task renamed?",
+                ResumeWarning,
+            )
 
     def __repr__(self) -> str:
         return f"<epochs({self._n}, name={self._loop.name!r})>"

@@ -337,3 +337,35 @@ def test_a_forked_child_has_no_run():
         os._exit(7 if not rs.is_initialized() else 8)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     assert rs.is_initialized()
+
+
+def test_an_unknown_mode_of_watching_leaves_no_run_and_no_flags_behind(monkeypatch):
+    monkeypatch.setenv("REPROSEED_WATCH", "foo")
+    before = rs.snapshot()
+    with pytest.raises(rs.CoordinateTypeError, match=r"REPROSEED_WATCH='foo': allowed are 'warn' and 'error'"):
+        rs.init(master_seed=123, deterministic="error")
+    assert not rs.is_initialized()
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert before.moved() == []
+
+
+def test_a_task_seed_out_of_range_is_named():
+    with pytest.raises(rs.SeedRangeError, match=r"task_seeds\['init'\]=-1 is out of range"):
+        rs.init(master_seed=1, task_seeds={"init": -1})
+
+
+def test_a_seed_of_the_environment_that_a_checkpoint_contradicts_is_named(monkeypatch):
+    rs.init(master_seed=1)
+    state = rs.state_dict()
+    monkeypatch.setenv("REPROSEED_MASTER_SEED", "5")
+    with pytest.raises(rs.StateMismatchError, match=r"unset REPROSEED_MASTER_SEED=5"):
+        rs.init(resume=state)
+
+
+def test_a_whole_checkpoint_in_place_of_its_part_names_the_part():
+    rs.init(master_seed=1)
+    state = {"model": {}, "rng": rs.state_dict()}
+    with pytest.raises(rs.StateError, match=r"Pass its part \['rng'\]"):
+        rs.init(resume=state)
+    with pytest.raises(rs.StateError, match=r"begins with 'run.pt'; a file is to be read first"):
+        rs.init(resume="run.pt")

@@ -123,7 +123,7 @@ def here(epoch: dict[str, Value] | None = None) -> Header:
         ScopeError: no scope is open and no epoch was set.
         NotInitializedError: an epoch was set, and there is no run.
     """
-    entry = _scope()
+    entry = scope()
     if entry is not None:
         seeder, address, own = entry.seeder, around(entry), entry.master_seed
         if epoch is not None and "epoch" not in address:
@@ -141,7 +141,8 @@ def here(epoch: dict[str, Value] | None = None) -> Header:
     return Header(seeder, master_seed, address)
 
 
-def _scope() -> Entry | None:
+def scope() -> Entry | None:
+    """Return the innermost open scope that seeds."""
     return next((entry for entry in reversed(stack.entries()) if entry.seeds), None)
 
 

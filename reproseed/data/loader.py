@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -9,12 +10,14 @@ import torch
 import torch.utils.data
 
 from reproseed import stack
+from reproseed.address import Address
 from reproseed.data.arguments import PASSED_ON, of_samples, of_stream, refuse
-from reproseed.data.header import Header
+from reproseed.data.header import Header, scope
 from reproseed.data.passes import Passes
 from reproseed.data.samples import SeededCollate
 from reproseed.data.workers import WorkerInit
-from reproseed.errors import ScopeError
+from reproseed.errors import RepeatedAddressWarning, ScopeError, warn
+from reproseed.stack import Entry
 
 
 class SeededLoader:
@@ -32,6 +35,7 @@ class SeededLoader:
         self._passes = passes
         self._init = init
         self._pass = _Pass()
+        self._last: tuple[weakref.ref[Entry], Address] | None = None
 
     def __iter__(self) -> Iterator[Any]:
         return _Iterator(self)
@@ -89,6 +93,20 @@ class SeededLoader:
         self._pass = _Pass()
         self._passes.load_state_dict(state)
 
+    def _note_pass(self, header: Header) -> None:
+        """Warn of a second pass in one scope without an epoch: it repeats the first."""
+        entry = scope()
+        if entry is None or "epoch" in header.address:
+            return
+        if self._last is not None and self._last[0]() is entry and self._last[1] == header.address:
+            warn(
+                f"this loader is iterated again inside {header.address}, which names no epoch: order and draws are "
+                "those of the pass before. Write rs.seeded(task=..., epoch=...) around each pass, or call "
+                "loader.set_epoch(e).",
+                RepeatedAddressWarning,
+            )
+        self._last = weakref.ref(entry), header.address
+
     def _done(self) -> int | None:
         """Return the steps done: those of the loop over `steps` that drives this loader, if one does."""
         for entry in reversed(stack.entries()):
@@ -141,15 +159,22 @@ class _Iterator(Iterator[Any]):
                     "a newer pass over this loader has begun, and persistent workers serve one at a time: make a "
                     "second loader, or pass persistent_workers=False."
                 )
-            batch = next(self._inner)
         except BaseException:
             self._end()
             raise
-        self._pass.handed = (self._pass.handed or 0) + 1
-        return batch
+        try:
+            return next(self._inner)
+        except StopIteration:
+            self._end()
+            raise
+        finally:
+            # Also where a sample raised: torch goes on with the batch after it.
+            if not self._ended:
+                self._pass.handed = (self._pass.handed or 0) + 1
 
     def _begin(self, loader: SeededLoader) -> Iterator[Any]:
         start, header = loader._passes.begin()
+        loader._note_pass(header)
         loader._init.header = header
         _seed_own(loader.dataloader.generator, header)
         with loader._passes.bound():

@@ -123,6 +123,11 @@ def handler_of(generator: Any) -> Handler:
 
     if inspect.isclass(generator):
         raise SourceError(f"register an object, not the class {generator.__name__}: a class has no state of its own.")
+    if isinstance(generator, types.ModuleType) or any(generator is one for one in _seed_functions()):
+        name = getattr(generator, "__name__", repr(generator))
+        raise SourceError(
+            f"{name} seeds a generator of the process, which scopes reach anyhow: register generators of your own."
+        )
     if isinstance(generator, random.SystemRandom):
         raise SourceError(
             "random.SystemRandom draws from the operating system and cannot be seeded; use random.Random."
@@ -146,6 +151,17 @@ def handler_of(generator: Any) -> Handler:
         f"RandomState, "
         "random.Random, an object with a method seed(int), or a callable f(seed: int)."
     )
+
+
+@functools.cache
+def _seed_functions() -> tuple[Any, ...]:
+    import numpy as np
+    import torch
+
+    return (
+        random.seed, np.random.seed, torch.manual_seed, torch.random.manual_seed, torch.cuda.manual_seed,
+        torch.cuda.manual_seed_all,
+    )  # fmt: skip
 
 
 def _call(function: Any, stream: Stream) -> None:

@@ -337,3 +337,71 @@ def test_loops_inside_a_loop_draw_by_their_place():
 def test_a_single_stream_loader_takes_no_order():
     with pytest.raises(rs.CoordinateValueError, match="takes no shuffle= for an iterable dataset"):
         rs.data.seeded_loader(Stream(), shuffle=True)
+
+
+class Torn(torch.utils.data.Dataset):
+    """Some samples raise."""
+
+    def __len__(self):
+        return 14
+
+    def __getitem__(self, index):
+        if index in (0, 6):
+            raise RuntimeError("broken sample")
+        return index
+
+
+def skipping(iterator):
+    got = []
+    while True:
+        try:
+            got.append(next(iterator))
+        except RuntimeError:
+            got.append("skipped")
+        except StopIteration:
+            return [one.tolist() if isinstance(one, torch.Tensor) else one for one in got]
+
+
+@pytest.mark.parametrize("workers", [0, 2], ids=["no workers", "two workers"])
+def test_a_sample_that_raises_costs_its_batch_alone_as_in_torch(workers):
+    rs.init(master_seed=7)
+    plain = skipping(iter(torch.utils.data.DataLoader(Torn(), 4, num_workers=workers)))
+    loader = rs.data.seeded_loader(Torn(), 4, num_workers=workers)
+    with rs.seeded(task="train", epoch=0):
+        assert skipping(iter(loader)) == plain == ["skipped", "skipped", [8, 9, 10, 11], [12, 13]]
+        assert loader.state_dict()["step"] == 4
+
+
+def test_a_batch_that_was_skipped_counts_as_a_step_on_resume():
+    rs.init(master_seed=7)
+    loader, again = (rs.data.seeded_loader(Torn(), 4) for _ in range(2))
+    with rs.seeded(task="train", epoch=0):
+        iterator = iter(loader)
+        for _ in range(2):
+            with pytest.raises(RuntimeError):
+                next(iterator)
+        assert next(iterator).tolist() == [8, 9, 10, 11]
+        again.load_state_dict(loader.state_dict())
+        del iterator
+        assert [batch.tolist() for batch in again] == [[12, 13]]
+
+
+def test_a_second_pass_in_a_scope_without_an_epoch_is_reported():
+    rs.init(master_seed=7)
+    loader = rs.data.seeded_loader(range(6), batch_size=6, shuffle=True)
+    with rs.seeded(task="train"):
+        first = [batch.tolist() for batch in loader]
+        with pytest.warns(rs.RepeatedAddressWarning, match=r"names no epoch: order and draws are those of the pass"):
+            assert [batch.tolist() for batch in loader] == first
+        loader.set_epoch(1)
+        assert [batch.tolist() for batch in loader] != first
+
+
+def test_an_evaluation_that_repeats_itself_is_no_second_pass():
+    rs.init(master_seed=7)
+    loader = rs.data.seeded_loader(range(6), batch_size=6)
+    for _ in range(3):
+        with rs.seeded(task="eval", restore=True):
+            assert len(list(loader)) == 1
+    with rs.seeded(task="train", epoch=0):
+        assert len([*loader, *loader]) == 2

@@ -192,6 +192,16 @@ def test_a_default_name_keeps_clear_of_a_name_that_the_user_gave():
     assert names() == ["Random.0", "Random.1"]
 
 
+@pytest.mark.parametrize(
+    "bad", [random, np.random, torch, random.seed, np.random.seed, torch.manual_seed, torch.cuda.manual_seed_all],
+    ids=lambda one: f"{getattr(one, '__module__', '')}.{one.__name__}",
+)  # fmt: skip
+def test_what_seeds_the_process_is_no_generator_of_ones_own(bad):
+    rs.init(master_seed=1)
+    with pytest.raises(rs.SourceError, match=r"seeds a generator of the process, which scopes reach anyhow"):
+        rs.register_generator(bad)
+
+
 @pytest.mark.parametrize("bad", [object(), 3, "text", random.Random, random.SystemRandom()], ids=label)
 def test_a_refused_generator_does_not_count_in_the_names_of_the_next(bad):
     rs.init(1)
