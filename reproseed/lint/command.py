@@ -66,7 +66,7 @@ def explain(code: str) -> str:
                 f"{rule.code} {rule.name} ({rule.level})\n{rule.summary}\n\n{rule.why}\n\n"
                 f"Found in:\n\n{bad}\n\nNot in:\n\n{good}\n"
             )
-    raise LintUsageError(f"{code!r} is no rule; --list-rules shows them all.")
+    raise LintUsageError(f"{code!r} is no rule; `python -m reproseed.lint --list-rules` shows them all.")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

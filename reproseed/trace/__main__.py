@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     diff.add_argument("traces", nargs="+")
     diff.add_argument("--json", dest="json_file", help="write the result as JSON; - prints it")
     diff.add_argument("--all", dest="show_all", action="store_true", help="show records and all notes")
-    diff.add_argument("--align", default="auto", choices=("auto", "address", "tail"))
+    diff.add_argument("--align", default="auto", choices=("auto", "address", "tail", "resumed"))
     diff.add_argument("--ranks", action=argparse.BooleanOptionalAction, help="compare what ranks have in common")
     given = parser.parse_args(argv)
     if given.what == "diff":

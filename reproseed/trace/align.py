@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from reproseed.trace.format import Place, Record, Trace
 
-Alignment = Literal["auto", "address", "tail"]
+Alignment = Literal["auto", "address", "tail", "resumed"]
 _LOADERS = frozenset({"loader", "sampler", "dataset", "generator", "indices", "batch"})
 
 
@@ -82,16 +82,20 @@ def matches(a: Trace, b: Trace, alignment: Alignment = "auto") -> list[Match]:
     """Return the places that both runs have, in the order of the first."""
     ours, theirs = _comparable(a.places, b.places)
     shift = 0
+    tail = _last_tick(ours) - _last_tick(theirs)
     if alignment == "tail":
-        shift = _last_tick(ours) - _last_tick(theirs)
-    elif alignment == "auto" and not any(place.addressed for place in (*ours, *theirs)):
-        shift = _shift_by_parameters(ours, theirs)
+        shift = tail
+    elif alignment != "address" and not any(place.addressed for place in (*ours, *theirs)):
+        by_parameters = _shift_by_parameters(ours, theirs)
+        # A resumed run may begin with other parameters: then its end stands where the whole run's does.
+        shift = by_parameters or (tail if alignment == "resumed" else 0)
     by_key = {_shifted(place, shift): place for place in theirs}
-    found = []
+    found: list[Match] = []
     for place in ours:
         other = by_key.get(place.key)
         if other is not None:
-            found.append(Match(place, other, tuple(_pairs(place.records, other.records))))
+            begins = bool(shift) and not found and not place.addressed
+            found.append(Match(place, other, tuple(_pairs(place.records, other.records, begins))))
     return found
 
 
@@ -143,22 +147,36 @@ def _last_tick(places: Sequence[Place]) -> int:
 
 
 def _shift_by_parameters(ours: Sequence[Place], theirs: Sequence[Place]) -> int:
-    """Return the optimizer step of the first run at which its parameters are those that the second begins with."""
-    begin = next((_parameters(place) for place in theirs if _parameters(place)), None)
-    first = next((place.tick for place in theirs if _parameters(place)), 0)
-    return next((place.tick - first for place in ours if begin is not None and _parameters(place) == begin), 0)
+    """Return the optimizer step of the first run at which its parameters are those that the second begins with.
+
+    Those of the last forward pass before a step are the ones that are trained: an evaluation of others, such as their
+    average, may stand before.
+    """
+    begin = next(((place.tick, _parameters(place)[-1]) for place in theirs if _parameters(place)), None)
+    if begin is None:
+        return 0
+    return next((place.tick - begin[0] for place in ours if begin[1] in _parameters(place)), 0)
 
 
 def _parameters(place: Place) -> list[str]:
-    return [str(record["h"]) for record in place.records if record["t"] == "params"][:1]
+    return [str(record["h"]) for record in place.records if record["t"] == "params"]
 
 
-def _pairs(ours: Sequence[Record], theirs: Sequence[Record]) -> list[Pair]:
-    """Match records by kind, name and the how-manieth of that name; loaders that were renamed, by their order."""
-    waiting: dict[tuple[str, str, int], Record] = dict(_numbered(theirs))
+def _pairs(ours: Sequence[Record], theirs: Sequence[Record], begins: bool = False) -> list[Pair]:
+    """Match records by kind, name and the how-manieth of that name; loaders that were renamed, by their order.
+
+    Args:
+        ours: the records of a place of the first run.
+        theirs: those of the second.
+        begins: whether the second run begins in this place. Then they are counted from the end, which both have: an
+            evaluation that the first run made after the step before is no part of the second.
+    """
+    waiting: dict[tuple[str, str, int], Record] = dict(_numbered(theirs, begins))
     pairs: list[Pair] = []
-    for key, record in _numbered(ours):
+    for key, record in _numbered(ours, begins):
         pairs.append(Pair(key[0], key[1], record, waiting.pop(key, None)))
+    if begins:
+        return [pair for pair in pairs if pair.both]
     left: dict[str, list[Record]] = defaultdict(list)
     for key, record in waiting.items():
         left[key[0]].append(record)
@@ -169,11 +187,11 @@ def _pairs(ours: Sequence[Record], theirs: Sequence[Record]) -> list[Pair]:
     return pairs
 
 
-def _numbered(records: Sequence[Record]) -> list[tuple[tuple[str, str, int], Record]]:
+def _numbered(records: Sequence[Record], from_end: bool = False) -> list[tuple[tuple[str, str, int], Record]]:
     counts: Counter[tuple[str, str]] = Counter()
     found = []
-    for record in records:
+    for record in reversed(records) if from_end else records:
         kind, name = str(record["t"]), str(record["n"])
         counts[kind, name] += 1
         found.append(((kind, name, counts[kind, name]), record))
-    return found
+    return found[::-1] if from_end else found

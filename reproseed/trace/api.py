@@ -112,8 +112,8 @@ def run_traced(
     if not files:
         end = f" The command ended with {done.returncode}: {(done.stdout or '')[-800:]}" if quiet else ""
         raise TraceError(
-            f"no trace was written to {target}: the command ran no training that torch's hooks can see, or a Python "
-            f"that ignores PYTHONPATH (-I, -E).{end}"
+            f"no trace was written to {target}: the command reached none of the steps that were asked for, ran no "
+            f"training that torch's hooks can see, or a Python that ignores PYTHONPATH (-I, -E).{end}"
         )
     return Traced(files, done.returncode, (done.stdout or "")[-4_000:])
 

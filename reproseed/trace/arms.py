@@ -99,7 +99,8 @@ def trace_runs(a: Run, b: Run, timeout: float | None = None) -> dict[str, Any]:
     """
     with tempfile.TemporaryDirectory(prefix="reproseed-trace-") as folder:
         arms = [_again(run, Path(folder) / name) for name, run in (("a", a), ("b", b))]
-        return trace_arms(arms[0], arms[1], Passes(timeout, folder=Path(folder)))
+        align: Alignment = "resumed" if b.env.get("REPROSEED_RESUME") else "auto"
+        return trace_arms(arms[0], arms[1], Passes(timeout, folder=Path(folder), align=align))
 
 
 def _again(run: Run, place: Path) -> Arm:
@@ -161,6 +162,8 @@ def _with_operations(found: Divergence, a: Arm, b: Arm, passes: Passes) -> Diver
     step = address.get("step", address.get("optimizer_step"))
     if not isinstance(step, int) or found.what.startswith(("generators", "indices", "batch")):
         return found
+    if passes.align == "resumed" and "optimizer_step" in address:
+        return found  # the same step has another number in the resumed run
     try:
         second = _both(a, b, passes, passes.levels[1], (address.get("epoch"), step)).divergence
     except (TraceError, TraceFormatError):

@@ -48,7 +48,8 @@ def compare(a: Trace, b: Trace, alignment: Alignment = "auto", ranks: bool | Non
         b: the second.
         alignment: ``address`` matches places by address, or by optimizer steps from the start where a run has no
             addresses. ``tail`` counts these steps from the end, for the resumed part of such a run; ``auto`` finds the
-            step at which the first run has the parameters that the second begins with.
+            step at which the first run has the parameters that the second begins with; ``resumed`` does that, and
+            counts from the end where no step has them.
         ranks: compare only what all ranks of one run have in common; by default where the headers' ranks differ.
 
     Raises:
@@ -67,6 +68,10 @@ def compare(a: Trace, b: Trace, alignment: Alignment = "auto", ranks: bool | Non
         found = [Match(m.a, m.b, tuple(p for p in m.pairs if p.kind in _COMMON)) for m in found]
     found, unseeded = without_unseeded(found)
     notes = _notes(a, b, ranks)
+    if not any(pair.both and "step of" in pair.name for match in found for pair in match.pairs):
+        notes.append(
+            "no optimizer step is in both: of a loop that trains by itself only generators, data, modules show"
+        )
     if unseeded and not ranks:
         notes.append(f"nobody seeded {', '.join(unseeded)} alike: they stand elsewhere from the start")
     evidence = gather(a, b, found, unseeded)

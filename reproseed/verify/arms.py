@@ -78,6 +78,8 @@ class Plan:
     def _check_epochs(self) -> None:
         if "half" not in self.arms:
             return
+        if self.epochs < 2:
+            raise UsageError(f"epochs is {self.epochs}; to stop and resume, a run needs at least 2.")
         if self.half is None:
             object.__setattr__(self, "half", self.epochs // 2)
         if not 0 < self.stop < self.epochs:

@@ -81,7 +81,7 @@ def quantum(points: Sequence[Point]) -> float | None:
     if any(p.dtype in {"bfloat16", "float16"} or "int" in (p.dtype or "") for p in points):
         return None
     values = {p.value for p in points if math.isfinite(p.value) and p.value != int(p.value)}
-    if len(values) < 3:
+    if not values:
         return None
     written = [_decimals(value) for value in values]
     if all((v * 2.0**places).is_integer() for v, (_, places) in zip(values, written, strict=True)):

@@ -69,7 +69,7 @@ class Runner:
         if unknown:
             raise UsageError(f"cannot vary {unknown[0]!r}; what can be varied: {', '.join(VARIED)}.")
         self.out = Path(self.out).resolve()
-        self.threads = self.threads or _default_threads(self.jobs)
+        self.threads = _default_threads(self.jobs) if self.threads is None else self.threads
         if self.threads < 1:
             raise UsageError(f"threads is {self.threads}; it must be at least 1.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,15 +47,21 @@ def read_final_state(reported: Path, checkpoint: Path) -> FinalState:
         try:
             tensors = _tensors(file)
         except Exception as error:  # whatever a foreign file makes a reader raise
-            first = (str(error).strip() or type(error).__name__).splitlines()[0]
             return FinalState(
                 problem=f"the checkpoint {{save}} could not be read without running code of it"
-                f" ({type(error).__name__}: {first[:200]}); save state dicts, or call final_state"
+                f" ({type(error).__name__}: {_short(str(error))}); save state dicts, or call final_state"
             )
         entries |= {prefix + path: fingerprint(value, path) for path, value in tensors.items()}
     if not entries:
         return FinalState(problem="the checkpoint {save} holds no tensors")
     return FinalState(entries, "checkpoint")
+
+
+def _short(text: str) -> str:
+    """Return the first sentence of a foreign error, without a terminal's colours."""
+    plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text).strip()
+    line = (plain.splitlines() or ["no message"])[0].split(". ")[0]
+    return line if len(line) <= 160 else line[:160].rsplit(" ", 1)[0] + " ..."
 
 
 def _reported(parts: list[Path]) -> FinalState:

@@ -75,7 +75,7 @@ def judge(plan: Plan, findings: Findings, *, expects_metrics: bool = False) -> V
 
 def _nothing(findings: Findings) -> str:
     state = findings.records[0].state if findings.records else None
-    missing = "No run wrote metrics where they were looked for"
+    missing = "No run wrote metrics where they were looked for (the file {metrics}, or what --metrics-from names)"
     if state is not None and state.entries:
         return f"{missing}, so that only final states could be compared."
     return f"{missing}, and there is no final state ({state.problem if state else 'no run'})."

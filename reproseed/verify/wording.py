@@ -45,6 +45,8 @@ def reasons_of(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
 def _sentence(name: str, comparisons: Sequence[Comparison], earlier: int) -> str:
     differ = [c for c in comparisons if not c.equal]
     title = name.capitalize()
+    if not any(c.compared or c.state[0] for c in comparisons):
+        return f"{title}: {_runs(len(comparisons))} nothing in common that could be compared."
     if not differ:
         return f"{title}: {_runs(len(comparisons))} bit-equal{_covers(comparisons)}."
     first = min(differ, key=lambda c: (-CLASSES.index(c.growth), c.equal_until))

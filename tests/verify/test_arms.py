@@ -47,7 +47,7 @@ def test_repeats_by_default(level, repeats):
         pytest.param({"repeats": 1}, "repeats is 1; the bitwise level needs at least 2", id="one"),
         pytest.param({"repeats": 3, "level": "statistical"},
                      "repeats is 3; the statistical level needs at least 4", id="statistics of 3"),
-        pytest.param({"epochs": 1}, "half is 0 of 1 epochs; it must lie between", id="one epoch"),
+        pytest.param({"epochs": 1}, "epochs is 1; to stop and resume, a run needs at least 2", id="one epoch"),
         pytest.param({"half": 4}, "half is 4 of 4 epochs", id="half is whole"),
         pytest.param({"seed": -1}, r"seed is -1; it must lie in \[0, 2\*\*64\)", id="seed"),
     ],

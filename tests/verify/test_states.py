@@ -1,4 +1,5 @@
 import json
+import pathlib
 
 import numpy as np
 import pytest
@@ -92,3 +93,12 @@ def test_a_checkpoint_that_tells_nothing_says_why(tmp_path, reported, capfd, wri
 def test_another_format_is_refused(tmp_path, reported):
     reported.write_text(json.dumps({"format": "reproseed.final_state/9", "entries": {}}))
     assert "'reproseed.final_state/9'; expected" in read_final_state(reported, tmp_path).problem
+
+
+def test_a_foreign_error_is_told_without_colours_and_cut_at_a_word(tmp_path):
+    torch.save({"x": pathlib.PurePosixPath("a")}, tmp_path / "checkpoint")  # which plain loading refuses
+    problem = read_final_state(tmp_path / "final_state.json", tmp_path / "checkpoint").problem
+    assert problem.startswith("the checkpoint {save} could not be read without running code of it (UnpicklingError: ")
+    assert problem.endswith("; save state dicts, or call final_state")
+    assert "\x1b" not in problem
+    assert len(problem) < 320

@@ -12,7 +12,8 @@ REMEDIES: dict[str, str] = {
     "RNG_RESEED": "Remove the seeding call inside the run (REPROSEED_WATCH=warn shows its line); give the code a scope "
     "of its own.",
     "RNG_UNREGISTERED": "Register the generator: rs.register_generator(gen), or all with "
-    "rs.register_generator(within=dataset); for datasets, wrap them in rs.data.SampleSeeded.",
+    "rs.register_generator(within=dataset); for datasets, wrap them in rs.data.SampleSeeded. Where nothing draws: the "
+    "order of a set or of a directory, the clock.",
     "SHUFFLE_GENERATOR": "Let rs.data.seeded_loader shuffle, or seed the loader's generator from "
     "rs.stream(...).torch_generator().",
     "SAMPLER_EPOCH": "Call sampler.set_epoch(epoch) before each epoch, also of a resumed run, or use seeded_loader.",
@@ -22,7 +23,8 @@ REMEDIES: dict[str, str] = {
     "LOADER_CONFIG": "Make both loaders with the same arguments; rs.data.SampleSeeded makes draws independent of the "
     "number of workers.",
     "BATCH_ORDER": "Let the sampler's order depend on seed and epoch alone, as rs.data.seeded_loader's does.",
-    "INPUT_EDIT": "Look at what the script does to the batch between the loader and the model.",
+    "INPUT_EDIT": "Look at what the script does to the batch between the loader and the model; where there is no "
+    "loader, at what makes the input: a generator of the script's own, the clock, an environment.",
     "PARAMS_AT_START": "Restore the model's parameters (all of them, EMA copies too) before the first step; "
     "initialise inside a scope of its own.",
     "PARAMS_EDITED": "Look for code that writes to parameters outside of optimizer.step (clamping, EMA swaps, .data).",
