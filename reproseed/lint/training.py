@@ -121,14 +121,15 @@ class Checkpoints:
 
 
 def resuming(module: Module, project: Project) -> Checkpoints | None:
-    """The checkpoints of a file that trains, saves, loads and says that it resumes; else None.
+    """The checkpoints of a file that trains, saves, loads and resumes, by its words or its epochs' start; else None.
 
     A script that only loads final weights does not resume, and nothing is missing from it.
     """
     loads, saves = tuple(module.calls("torch.load")), tuple(module.calls("torch.save"))
     if not loads or not saves or project.imports & FRAMEWORKS:
         return None
-    if not trains(module.tree) or not _says_resume(module):
+    loops = (loop for loop in module.for_loops() if is_epoch_loop(loop))
+    if not trains(module.tree) or not (_says_resume(module) or any(begins_later(module, loop) for loop in loops)):
         return None
     return Checkpoints(
         loads,
@@ -141,6 +142,15 @@ def resuming(module: Module, project: Project) -> Checkpoints | None:
             if isinstance(c.func, ast.Attribute)
         ),
     )
+
+
+def begins_later(module: Module, loop: ast.AST) -> bool:
+    """Whether a loop over epochs begins at what was read from somewhere: ``range(start, n)``."""
+    iterable = loop.iter if isinstance(loop, ast.For) else None
+    calls = [n for n in ast.walk(iterable) if isinstance(n, ast.Call)] if iterable is not None else []
+    starts = [call.args[0] for call in calls if len(call.args) > 1 and last_part(call.func) in ("range", "trange")]
+    names = [start for start in starts if isinstance(start, ast.Name)]
+    return any(not isinstance(value, ast.Constant) for name in names for value in module.values(name))
 
 
 def saved_keys(module: Module, save: ast.Call) -> set[str]:

@@ -15,7 +15,11 @@ from reproseed.lint.training import is_restored, made_by, resuming
 
 LEVEL = "W"
 WHOLE_PROJECT = True
-BAD = (resuming_script(without="optimizer"),)
+BAD = (
+    resuming_script(without="optimizer"),
+    # The word need not be said: the epochs begin where the checkpoint says.
+    resuming_script(without="optimizer").replace("args.resume", "args.ckpt").replace("start_epoch", "first"),
+)
 GOOD = (
     resuming_script(),
     # Loading final weights is no resume.

@@ -9,9 +9,9 @@ import ast
 from collections.abc import Iterator
 
 from reproseed.lint.examples import resuming_script
-from reproseed.lint.project import Project, last_part
+from reproseed.lint.project import Project
 from reproseed.lint.source import Hit, Module
-from reproseed.lint.training import is_epoch_loop, resuming, trains
+from reproseed.lint.training import begins_later, is_epoch_loop, resuming, trains
 
 LEVEL = "W"
 WHOLE_PROJECT = True
@@ -39,19 +39,10 @@ def check(module: Module, project: Project) -> Iterator[Hit]:
     if any(part in key for key in state.read_keys for part in _POSITION):
         return
     loops = [n for n in (*module.for_loops(), *module.nodes(ast.While)) if is_epoch_loop(n)]
-    if any(_begins_later(module, loop) for loop in loops):
+    if any(begins_later(module, loop) for loop in loops):
         return
     if any(trains(loop) or _calls_training(loop) for loop in loops):
         yield state.loads[0], "no epoch or step is read from the checkpoint"
-
-
-def _begins_later(module: Module, loop: ast.AST) -> bool:
-    """Whether a loop over epochs begins at what was read from somewhere: ``range(start, n)``."""
-    iterable = loop.iter if isinstance(loop, ast.For) else None
-    calls = [n for n in ast.walk(iterable) if isinstance(n, ast.Call)] if iterable is not None else []
-    starts = [call.args[0] for call in calls if len(call.args) > 1 and last_part(call.func) in ("range", "trange")]
-    names = [start for start in starts if isinstance(start, ast.Name)]
-    return any(not isinstance(value, ast.Constant) for name in names for value in module.values(name))
 
 
 def _calls_training(loop: ast.AST) -> bool:
