@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from reproseed import stack
 from reproseed.address import Address, Value
-from reproseed.errors import ResumeWarning, StateError, StateMismatchError, warn
+from reproseed.errors import CoordinateTypeError, ResumeWarning, StateError, StateMismatchError, warn
 from reproseed.progress import Loaded
 from reproseed.snapshots import Snapshot
 from reproseed.sources.accelerator import AcceleratorSource
@@ -38,6 +38,8 @@ class Resuming:
     """
 
     def __init__(self, seeder: Seeder, state: Mapping[str, Any] | str, strict: bool) -> None:
+        if type(strict) is not bool:
+            raise CoordinateTypeError(f"load_state_dict(strict={strict!r}): True or False is wanted.")
         self.seeder = seeder
         self.strict = strict
         self.parts = unseal(state)

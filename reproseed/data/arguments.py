@@ -38,7 +38,20 @@ PASSED_ON = (
 
 
 def refuse(given: Mapping[str, Any]) -> None:
-    """Raise for arguments that have no place here, or that exclude each other."""
+    """Raise for arguments that have no place here, that exclude each other, or that are no values of theirs."""
+    if given["dataset"] is None:
+        raise CoordinateTypeError("seeded_loader(None): a dataset is wanted, with __getitem__ and __len__ or iterable.")
+    for name in ("shuffle", "drop_last", "persistent_workers", "pin_memory", "in_order"):
+        if type(given[name]) is not bool:
+            raise CoordinateTypeError(f"seeded_loader({name}={given[name]!r}): True or False is wanted.")
+    for name in ("collate_fn", "worker_init_fn", "transform"):
+        if given[name] is not None and not callable(given[name]):
+            raise CoordinateTypeError(f"seeded_loader({name}={given[name]!r}): a function is wanted, or None.")
+    if isinstance(given["order"], str):
+        raise CoordinateTypeError(
+            f"seeded_loader(order={given['order']!r}): a function of a stream or an array of indices is wanted; "
+            "shuffle=True is the usual order."
+        )
     if given["generator"] is not None:
         raise CoordinateTypeError(
             "seeded_loader() takes no generator=: it has one of its own, which the scope seeds; order and draws follow "

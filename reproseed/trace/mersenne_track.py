@@ -21,6 +21,8 @@ from reproseed.trace.fingerprint import digest
 _ROUNDS = (4, 256, 4_000)
 _FAR = 20_000
 _STREAMS = 256
+# Keys passed at once: few where the state is near, then as many as stay in a cache.
+_CHUNK = (4, 64)
 
 
 class State(NamedTuple):
@@ -143,19 +145,34 @@ class Tracker:
 
 
 def steps_between(key: bytes, target: bytes, limit: int) -> int | None:
-    """Return how many regenerations lead from one key to another, at most ``limit``; None if none of them does."""
+    """Return how many regenerations lead from one key to another, at most ``limit``; None if none of them does.
+
+    Many keys are passed at once, by what they give out: tempering is a bijection of each word, so that two keys are
+    equal exactly if their 624 outputs are.
+    """
     import numpy as np
 
     if not mersenne.layout_matches():
         return None
-    bits: Any = np.random.MT19937(0)
-    address = bits.ctypes.state_address
-    ctypes.memmove(address, key + mersenne.WORDS.to_bytes(4, "little"), mersenne.KEY_BYTES + 4)
-    for step in range(1, limit + 1):
-        bits.random_raw(mersenne.WORDS, False)
-        if ctypes.string_at(address, mersenne.KEY_BYTES) == target:
-            return step
+    wanted = _at_key(target, 0).random_raw(mersenne.WORDS)
+    bits = _at_key(key, mersenne.WORDS)
+    done, size = 0, _CHUNK[0]
+    while done < limit:
+        size = min(size, limit - done)
+        given = bits.random_raw(size * mersenne.WORDS).reshape(size, mersenne.WORDS)
+        for place in np.flatnonzero(given[:, 0] == wanted[0]):
+            if np.array_equal(given[place], wanted):
+                return done + int(place) + 1
+        done, size = done + size, min(2 * size, _CHUNK[1])
     return None
+
+
+def _at_key(key: bytes, position: int) -> Any:
+    import numpy as np
+
+    bits: Any = np.random.MT19937(0)
+    ctypes.memmove(bits.ctypes.state_address, key + position.to_bytes(4, "little"), mersenne.KEY_BYTES + 4)
+    return bits
 
 
 def seeded_key(seed: int) -> bytes | None:

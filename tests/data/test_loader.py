@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 
 import pytest
 import torch
@@ -405,3 +406,20 @@ def test_an_evaluation_that_repeats_itself_is_no_second_pass():
             assert len(list(loader)) == 1
     with rs.seeded(task="train", epoch=0):
         assert len([*loader, *loader]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"dataset": None}, "a dataset is wanted"),
+        ({"shuffle": "yes"}, "shuffle='yes'): True or False is wanted"),
+        ({"drop_last": 1}, "drop_last=1): True or False is wanted"),
+        ({"collate_fn": 3}, "collate_fn=3): a function is wanted"),
+        ({"worker_init_fn": 3}, "worker_init_fn=3): a function is wanted"),
+        ({"order": "x"}, "order='x'): a function of a stream or an array of indices is wanted"),
+    ],
+    ids=["dataset", "shuffle", "drop_last", "collate_fn", "worker_init_fn", "order"],
+)
+def test_a_value_that_no_argument_takes_is_refused_when_the_loader_is_made(arguments, sentence):
+    with pytest.raises(rs.CoordinateTypeError, match=re.escape(sentence)):
+        rs.data.seeded_loader(**({"dataset": range(4)} | arguments))
