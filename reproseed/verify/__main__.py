@@ -16,7 +16,7 @@ app = typer.Typer(
 
 _AFTER = {"allow_extra_args": True, "ignore_unknown_options": True}
 Command = Annotated[list[str], typer.Argument(help="The command, after --, with placeholders.")]
-Epochs = Annotated[int, typer.Option(help="Epochs of a full run.")]
+Epochs = Annotated[int, typer.Option(help="Epochs of a full run; to stop and resume, at least 2.")]
 Metrics = Annotated[str, typer.Option(help="Patterns of metric names, as loss,eval/*. Default: all.")]
 MetricsFrom = Annotated[
     str | None,
@@ -38,7 +38,7 @@ def verify(
     command: Command,
     epochs: Epochs = 4,
     half: Annotated[int | None, typer.Option(help="Where the half run stops.")] = None,
-    repeats: Annotated[int | None, typer.Option(help="Runs of each arm. Default: 3 or 8.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Runs of each arm, at least 2. Default: 3, statistical 8.")] = None,
     level: Annotated[str, typer.Option(help="bitwise, rounding or statistical.")] = "bitwise",
     arms: Annotated[str, typer.Option(help="Arms to run.")] = "full,half,resume,unseeded,other",
     seed: Seed = 42,
@@ -87,7 +87,7 @@ def study(
     command: Command,
     tasks: Annotated[str, typer.Option(help="The tasks whose streams are varied.")],
     metric: Annotated[str | None, typer.Option(help="The metric. Default: the first.")] = None,
-    repeats: Annotated[int, typer.Option(help="Runs for each source.")] = 8,
+    repeats: Annotated[int, typer.Option(help="Runs for each source, at least 4.")] = 8,
     epochs: Epochs = 4,
     seed: Seed = 42,
     metrics_from: MetricsFrom = None,
@@ -121,7 +121,7 @@ def compare(
     second: Annotated[str, typer.Argument(help="The second command.")],
     metric: Annotated[str | None, typer.Option(help="The metric. Default: the first.")] = None,
     better: Annotated[str, typer.Option(help="lower or higher.")] = "lower",
-    repeats: Annotated[int, typer.Option(help="Pairs of runs.")] = 10,
+    repeats: Annotated[int, typer.Option(help="Pairs of runs, at least 4.")] = 10,
     epochs: Epochs = 4,
     seed: Seed = 42,
     metrics_from: MetricsFrom = None,
