@@ -38,7 +38,7 @@ def verify(
     command: Command,
     epochs: Epochs = 4,
     half: Annotated[int | None, typer.Option(help="Where the half run stops.")] = None,
-    repeats: Annotated[int | None, typer.Option(help="Runs of each arm, at least 2. Default: 3, statistical 8.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Runs of each arm, at least 2. Default: 3 or 8.")] = None,
     level: Annotated[str, typer.Option(help="bitwise, rounding or statistical.")] = "bitwise",
     arms: Annotated[str, typer.Option(help="Arms to run.")] = "full,half,resume,unseeded,other",
     seed: Seed = 42,
