@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, overload
 
 from reproseed import stack
+from reproseed.epoch_loop import Epochs
 from reproseed.errors import CoordinateTypeError
 from reproseed.run import any_seeder, current_seeder
 from reproseed.scopes import Preserved, Seeded, arg, make_seeded
 from reproseed.seeder import refuse_positional
 from reproseed.snapshots import Snapshot
-from reproseed.steps import Epochs, Steps
+from reproseed.steps import Steps
 from reproseed.streams import Stream
 
 T = TypeVar("T")

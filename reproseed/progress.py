@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reproseed.address import Address, Value
 from reproseed.errors import ResumeWarning, StateError, warn
-from reproseed.loops import Loops
+from reproseed.loops import EpochLoop, Loops
 from reproseed.sources.plain import decode, encode
 
 if TYPE_CHECKING:
@@ -60,49 +60,6 @@ class Position:
         if self._loops is None:
             self._loops = Loops()
         return self._loops
-
-
-class EpochLoop:
-    """One loop over epochs: where it stands, and whether a scope of that epoch was entered."""
-
-    def __init__(self, name: str, coordinates: dict[str, Value]) -> None:
-        self.name = name
-        self.coordinates = coordinates
-        self.value = self.start = 0
-        self.running = False
-        self.entered = False
-        self.open = 0
-        self.by_steps = False  # its first scope named the step itself: nothing says which scope is the last
-        self.unnamed: Address | None = None  # a scope that was entered and does not name the epoch
-        self.ever_entered = False
-        self.again = False  # an earlier loop of this run had the same name and coordinates
-
-    def stand_before(self, value: int, running: bool = True) -> None:
-        """Stand at the beginning of an epoch: no scope of it has been entered."""
-        self.value, self.running, self.entered, self.open = value, running, False, 0
-        self.by_steps, self.unnamed = False, None
-
-    def enter(self, address: Address) -> bool:
-        """Take notice of a scope; return whether it belongs to the epoch."""
-        if not self.leads_to(address):
-            if self.running and self.name not in address:
-                self.unnamed = address
-            return False
-        if not self.entered:
-            self.by_steps = "step" in address
-        self.entered = self.ever_entered = True
-        self.open += 1
-        return True
-
-    def holds(self, address: Address) -> bool:
-        """Whether an address lies in the epoch that this loop is in."""
-        return address.get(self.name) == self.value and all(
-            address.get(name, value) == value for name, value in self.coordinates.items()
-        )
-
-    def leads_to(self, address: Address) -> bool:
-        """Whether a scope of this address belongs to the epoch: it lies in it, or follows it and names no epoch."""
-        return self.holds(address) or (self.running and self.entered and self.name not in address)
 
 
 class Progress:

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 from reproseed import stack
 from reproseed.address import Address, Value, check_names, check_value, sorted_address
 from reproseed.entering import give_back
+from reproseed.epoch_loop import Epochs
 from reproseed.errors import (
     CoordinateTypeError,
     RepeatedAddressWarning,
@@ -23,7 +24,7 @@ from reproseed.resume import Resuming
 from reproseed.scopes import PARAMETERS, Preserved, Seeded, make_seeded
 from reproseed.snapshots import Snapshot
 from reproseed.state import FORMAT, from_json, seal, to_json
-from reproseed.steps import Epochs, Steps
+from reproseed.steps import Steps
 from reproseed.streams import Stream
 
 T = TypeVar("T")

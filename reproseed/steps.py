@@ -1,4 +1,4 @@
-"""`Steps` and `Epochs`: loops whose every phase is addressed, so that a resumed run needs no history.
+"""`Steps`: a loop whose every phase is addressed, so that a resumed run needs no history.
 
 Making the iterator happens at (..., phase="iter"), fetching item i at (..., step=i, phase="fetch"), the body runs at
 (..., step=i), and what follows the last item at (..., phase="after").
@@ -6,35 +6,29 @@ Making the iterator happens at (..., phase="iter"), fetching item i at (..., ste
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import logging
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from reproseed import stack
-from reproseed.address import Value, check_names, check_value, integer
+from reproseed.address import Value, check_names, integer
 from reproseed.errors import (
     CoordinateTypeError,
-    RepeatedAddressWarning,
-    ResumeWarning,
     ScopeError,
     StateMismatchError,
-    warn,
 )
 from reproseed.loops import Live, Loops
-from reproseed.progress import EpochLoop, key_of
+from reproseed.replay import replay_progress
 from reproseed.stack import Entry
 
 if TYPE_CHECKING:
-    from reproseed.seeder import Seeder
+    pass
 
 T = TypeVar("T")
 _log = logging.getLogger("reproseed")
-_PATIENCE = 1.0  # seconds of replay after which it is shown
-_TAKEN = ("task", "master_seed", "shared", "restore")
+TAKEN = ("task", "master_seed", "shared", "restore")
+"""Names that no loop may have."""
 
 
 class Steps(Generic[T]):
@@ -48,7 +42,7 @@ class Steps(Generic[T]):
             )
         if (
             not isinstance(name, str)
-            or name in _TAKEN
+            or name in TAKEN
             or name == "epoch"
             or not name.isidentifier()
             or not name.isascii()
@@ -259,88 +253,3 @@ def _refuse_persistent(iterable: object) -> None:
             "Workers that outlive an epoch keep old streams; use rs.data.seeded_loader(...), same arguments, or "
             "persistent_workers=False."
         )
-
-
-class Epochs:
-    """Iterates over the epochs that are left. Made by `reproseed.epochs`."""
-
-    def __init__(self, seeder: Seeder, n: int, name: str, coordinates: dict[str, Any]) -> None:
-        if not isinstance(name, str) or not name.isidentifier() or not name.isascii() or name in (*_TAKEN, "step"):
-            raise CoordinateTypeError(
-                f"epochs(name={name!r}): a coordinate's name is wanted, such as 'epoch' or 'cycle'."
-            )
-        check_names(coordinates, ("epoch", "step", "task"), "epochs()")
-        self._seeder = seeder
-        self._n = integer("epochs", n)
-        self._loop = EpochLoop(name, {key: check_value(key, value) for key, value in coordinates.items()})
-
-    def __len__(self) -> int:
-        return self._n
-
-    def __iter__(self) -> Iterator[int]:
-        loop, progress = self._loop, self._seeder.progress
-        self._seeder.arrive_in_loop(loop.name, loop.coordinates)
-        start = progress.loaded.take_loop(loop.name, loop.coordinates)
-        key = key_of({**loop.coordinates, "": loop.name})
-        earlier = progress.loops.get(key)
-        loop.again = earlier is not None and earlier.ever_entered
-        progress.loops[key] = loop
-        loop.start = start
-        if start:
-            _log.info("the loop over %s begins at %d, where the checkpoint stopped", loop.name, start)
-        loop.stand_before(start)
-        for value in range(start, self._n):
-            loop.stand_before(value)
-            yield value
-            if loop.unnamed is not None and not loop.ever_entered and value == start < self._n - 1:
-                warn(
-                    f"{loop.unnamed} does not name the {loop.name}: it draws the same numbers in all. Write "
-                    f"rs.seeded(..., {loop.name}=...).",
-                    RepeatedAddressWarning,
-                )
-            if value == start:
-                self._warn_of_unused(value)
-        loop.stand_before(max(start, self._n), running=False)
-
-    def _warn_of_unused(self, value: int) -> None:
-        address = self._seeder.progress.loaded.unused(self._loop.name, value)
-        if address is not None:
-            warn(
-                f"The checkpoint stood inside {address}, which was not entered in {self._loop.name} {value}: what was "
-                "left of it was not done. Was the task renamed?",
-                ResumeWarning,
-            )
-
-    def __repr__(self) -> str:
-        return f"<epochs({self._n}, name={self._loop.name!r})>"
-
-
-@contextlib.contextmanager
-def replay_progress(total: int, what: str) -> Iterator[Callable[[], None]]:
-    """Give a function to call once an item; a progress bar appears on a terminal after a second, if rich is there."""
-    begun, bar = time.monotonic(), None
-
-    def advance() -> None:
-        nonlocal bar
-        if bar is None and time.monotonic() - begun > _PATIENCE and sys.stderr.isatty():
-            bar = _bar(total, what)
-        if bar is not None:
-            bar.advance(bar.task_ids[0])
-
-    try:
-        yield advance
-    finally:
-        if bar is not None:
-            bar.stop()
-
-
-def _bar(total: int, what: str) -> Any:
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError:
-        return None
-    bar = Progress(console=Console(stderr=True), transient=True)
-    bar.add_task(what, total=total)
-    bar.start()
-    return bar
