@@ -37,10 +37,11 @@ class Epochs:
     def __iter__(self) -> Iterator[int]:
         loop, progress = self._loop, self._seeder.progress
         self._seeder.arrive_in_loop(loop.name, loop.coordinates)
+        resumed = progress.loaded.loop(loop.name, loop.coordinates) is not None
         start = progress.loaded.take_loop(loop.name, loop.coordinates)
         key = key_of({**loop.coordinates, "": loop.name})
         earlier = progress.loops.get(key)
-        loop.again = earlier is not None and earlier.ever_entered
+        loop.again = earlier is not None and earlier.ever_entered and not resumed
         progress.loops[key] = loop
         loop.start = start
         if start:

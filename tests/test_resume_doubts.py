@@ -244,3 +244,20 @@ def test_a_second_loop_of_one_name_is_reported_at_a_save():
     loop(stage="fine")
     with pytest.warns(rs.ResumeWarning, match=r"second loop over epoch.*stage="):
         loop(stage="fine")
+
+
+def test_going_back_to_a_checkpoint_in_the_same_run_is_no_second_loop():
+    rs.init(master_seed=2)
+    states = []
+    for epoch in rs.epochs(3):
+        with rs.seeded(task="train", epoch=epoch):
+            pass
+        states.append(rs.state_dict())
+    rs.load_state_dict(states[0])
+    seen = []
+    for epoch in rs.epochs(3):
+        seen.append(epoch)
+        with rs.seeded(task="train", epoch=epoch):
+            pass
+        rs.state_dict()
+    assert seen == [1, 2]
