@@ -16,28 +16,32 @@ pytestmark = [pytest.mark.slow, pytest.mark.distributed]
 SCRIPT = """
 import sys
 import torch, torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
+
+def train(rank, fault):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    for step in range(4):
+        torch.manual_seed(step * 10 + rank)  # data and noise of a rank are its own
+        here = rank == 1 and step == 2
+        if here and fault == "weights":
+            model[2].weight.data.add_(1e-3)
+        x = torch.randn(8, 4)
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        for parameter in model.parameters():
+            dist.all_reduce(parameter.grad)
+        if here and fault == "rate":
+            optimizer.param_groups[0]["lr"] *= 2
+        if here and fault == "clipped":
+            model[0].weight.grad.mul_(0.5)
+        if here and fault == "state":
+            optimizer.state[model[2].bias]["momentum_buffer"].zero_()
+        optimizer.step()
+
 dist.init_process_group("gloo")
-rank, fault = dist.get_rank(), sys.argv[1]
-torch.manual_seed(0)
-model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
-parallel = DistributedDataParallel(model)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-for step in range(4):
-    torch.manual_seed(step * 10 + rank)  # data and noise of a rank are its own
-    here = rank == 1 and step == 2
-    if here and fault == "weights":
-        model[2].weight.data.add_(1e-3)
-    x = torch.randn(8, 4)
-    optimizer.zero_grad()
-    parallel(x).square().mean().backward()
-    if here and fault == "rate":
-        optimizer.param_groups[0]["lr"] *= 2
-    if here and fault == "clipped":
-        model[0].weight.grad.mul_(0.5)
-    if here and fault == "state":
-        optimizer.state[model[2].bias]["momentum_buffer"].zero_()
-    optimizer.step()
+train(dist.get_rank(), sys.argv[1])
+dist.barrier()
 dist.destroy_process_group()
 """
 
